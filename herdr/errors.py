@@ -1,0 +1,33 @@
+"""The one family of errors that a person is meant to read."""
+
+from __future__ import annotations
+
+
+class HerdrError(Exception):
+    """Something a person can understand and act on; shown as two lines, never as a traceback.
+
+    Args:
+        message: what was wrong, and where.
+        fix: what to do about it, often a command to type.
+    """
+
+    #: What the process exits with when this error ends a command.
+    exit_code = 1
+
+    def __init__(self, message: str, *, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(HerdrError):
+    """The command was given something that does not exist or does not fit."""
+
+    exit_code = 2
+
+
+class RefusedError(HerdrError):
+    """The actor may not do this, or the thing is not in a state that allows it."""
