@@ -1,0 +1,100 @@
+"""What the daemon asks of a place where agents run.
+
+A runtime starts an agent's process behind the wrapper, finds it again after a crash, reads its screen, types into
+it, and ends it with everything it started. It knows nothing of ideas, runs or scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from herdr.api import ScreenRules, SendRules
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Frozen, built by keyword."""
+
+
+class LaunchRequest(Struct, frozen=True, kw_only=True):
+    """One agent to start.
+
+    `state_dir` (0700) is where the launch file, the pid file, the exit file and the last screen go. `clear` names
+    variables that the agent must not inherit. `title` is for people and may hold anything.
+    """
+
+    agent_id: int
+    name: str
+    title: str
+    cwd: Path
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    clear: Sequence[str]
+    state_dir: Path
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where a live agent is: tmux ids (never names)."""
+
+    session: str
+    window: str
+    pane: str
+
+
+class Process(Struct, frozen=True, kw_only=True):
+    """A process, told from a later one of the same pid by `started` (seconds since the epoch)."""
+
+    pid: int
+    started: float
+
+
+class Exit(Struct, frozen=True, kw_only=True):
+    """How a process ended; `error` says why it could not even be started (`not_found`, `permission`, ...)."""
+
+    status: int | None = None
+    signal: int | None = None
+    error: str | None = None
+    ended_at: float = 0.0
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """The bottom of a pane's buffer as plain text, with what tmux knows about the pane."""
+
+    text: str
+    title: str = ""
+    dead: bool = False
+    in_mode: bool = False
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """What became of a text.
+
+    `received`: the harness gave evidence. `unconfirmed`: it was typed and nothing tells whether it was taken; it
+    must never be typed again. `waiting`: nothing was typed because the pane cannot take text now (`detail` says
+    why: blocked, in copy mode, a draft, busy). `failed`: it can never be typed here.
+    """
+
+    state: Literal["received", "unconfirmed", "waiting", "failed"]
+    detail: str = ""
+
+
+class Runtime(Protocol):
+    """A place where agents run. All methods are coroutines and none blocks the loop."""
+
+    async def launch(self, request: LaunchRequest) -> Place:
+        """Open a window and start the wrapper in it; returns once tmux has it, not once the agent is ready."""
+
+    async def find(self, agent_id: int, state_dir: Path) -> Place | None:
+        """Where an agent lives that an earlier daemon started, or None."""
+
+    async def screen(self, place: Place) -> Screen | None:
+        """Read the pane, or None when it is gone."""
+
+    async def send(self, place: Place, text: str, *, screen: ScreenRules, send: SendRules) -> Delivery:
+        """Type a text and confirm it, by the rules of the harness."""
+
+    async def close(self, place: Place) -> None:
+        """Close the window; the process must have ended before."""

@@ -1,0 +1,381 @@
+-- The first schema. Times are UTC, ISO 8601 with milliseconds. `actor` is who wrote the row last: human, orchestrator,
+-- daemon, or an agent such as worker#12. Nothing is encoded in sentences: what a program must know has a column.
+
+CREATE TABLE projects (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    path TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'paused')),
+    state_reason TEXT,
+    config TEXT NOT NULL CHECK (json_valid(config)),          -- the last good piloop.toml, as JSON
+    config_error TEXT,                                        -- what is wrong with the file now, when it is
+    evaluator_id INTEGER REFERENCES evaluators (id),
+    head_id INTEGER REFERENCES candidates (id),               -- the latest keep on the trunk
+    actor TEXT NOT NULL,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+CREATE TABLE evaluators (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    key TEXT NOT NULL,                                        -- hash of all that makes two scores comparable
+    commit_sha TEXT NOT NULL,                                 -- where the protected files are taken from
+    definition TEXT NOT NULL CHECK (json_valid(definition)),
+    actor TEXT NOT NULL,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    UNIQUE (project_id, key)
+) STRICT;
+
+CREATE TABLE ideas (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    title TEXT NOT NULL,
+    hypothesis TEXT NOT NULL DEFAULT '',
+    plan TEXT,
+    status TEXT NOT NULL DEFAULT 'ready'
+        CHECK (status IN ('seed', 'proposed', 'ready', 'scheduled', 'done', 'parked', 'rejected')),
+    priority INTEGER NOT NULL DEFAULT 2 CHECK (priority BETWEEN 0 AND 4),
+    harness TEXT,                                             -- pins
+    model TEXT,
+    base_id INTEGER REFERENCES candidates (id),
+    source TEXT NOT NULL,                                     -- who filed it
+    provenance TEXT,
+    family TEXT,
+    attempts INTEGER CHECK (attempts >= 1),                   -- NULL: the project's default
+    outside_key TEXT,                                         -- what it is called where a plugin found it
+    actor TEXT NOT NULL,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    UNIQUE (project_id, title),
+    UNIQUE (project_id, outside_key)
+) STRICT;
+CREATE INDEX ideas_by_status ON ideas (project_id, status, priority, id);
+
+CREATE TABLE idea_links (
+    idea_id INTEGER NOT NULL REFERENCES ideas (id),
+    target_id INTEGER NOT NULL REFERENCES ideas (id),
+    kind TEXT NOT NULL CHECK (kind IN ('after', 'supersedes')),
+    actor TEXT NOT NULL,
+    PRIMARY KEY (idea_id, target_id, kind),
+    CHECK (idea_id <> target_id)
+) STRICT;
+
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    idea_id INTEGER NOT NULL REFERENCES ideas (id),
+    number INTEGER NOT NULL,                                  -- 1 for the idea's first run
+    state TEXT NOT NULL DEFAULT 'queued'
+        CHECK (state IN ('queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled')),
+    end_cause TEXT CHECK (end_cause IN ('finished', 'finding_only', 'no_commits', 'recovered_only', 'start_failed',
+        'timed_out', 'cancelled', 'process_error', 'blocked', 'refused')),
+    end_detail TEXT,
+    counts INTEGER NOT NULL DEFAULT 1 CHECK (counts IN (0, 1)),   -- whether it is an attempt
+    base_id INTEGER NOT NULL REFERENCES candidates (id),
+    is_branch INTEGER NOT NULL DEFAULT 0 CHECK (is_branch IN (0, 1)),
+    harness TEXT NOT NULL,
+    model TEXT,
+    branch TEXT,                                              -- git branch and worktree of the run
+    worktree TEXT,
+    brief TEXT,                                               -- the exact text that the latest agent got
+    failed_starts INTEGER NOT NULL DEFAULT 0,
+    cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
+    queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    started_at TEXT,
+    finished_at TEXT,
+    settled_at TEXT,                                          -- its commits are judged and its idea has moved
+    actor TEXT NOT NULL,
+    UNIQUE (idea_id, number)
+) STRICT;
+CREATE UNIQUE INDEX one_open_run ON runs (idea_id) WHERE state IN ('queued', 'running');
+CREATE INDEX unsettled_runs ON runs (project_id) WHERE settled_at IS NULL;
+
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    run_id INTEGER REFERENCES runs (id),
+    role TEXT NOT NULL DEFAULT 'worker' CHECK (role IN ('worker', 'research', 'watchdog', 'lead')),
+    harness TEXT NOT NULL,
+    model TEXT,
+    runtime TEXT NOT NULL DEFAULT 'herdr' CHECK (runtime IN ('herdr', 'subprocess')),
+    state TEXT NOT NULL DEFAULT 'starting'
+        CHECK (state IN ('starting', 'idle', 'busy', 'blocked', 'failed_turn', 'ended', 'unknown')),
+    cause TEXT,
+    cause_detail TEXT,
+    failed_start INTEGER NOT NULL DEFAULT 0 CHECK (failed_start IN (0, 1)),
+    session_id TEXT NOT NULL,                                 -- the conversation's id, for harnesses that take one
+    token_hash TEXT NOT NULL,                                 -- SHA-256 of the token its requests must carry
+    session TEXT, window TEXT, pane TEXT,                     -- tmux ids
+    pid INTEGER, pid_started REAL,
+    launched_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    started_at TEXT,                                          -- its process ran
+    ready_at TEXT,
+    warned_at TEXT,                                           -- told that its time is nearly up
+    ended_at TEXT,
+    exit_status INTEGER, exit_signal INTEGER,
+    tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER, cost REAL,
+    last_line TEXT,
+    actor TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX one_live_agent ON agents (run_id) WHERE state <> 'ended';
+CREATE INDEX agents_by_run ON agents (run_id);
+
+CREATE TABLE candidates (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    run_id INTEGER REFERENCES runs (id),
+    parent_id INTEGER REFERENCES candidates (id),
+    tree_sha TEXT NOT NULL,                                   -- what makes it distinct
+    commit_sha TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('baseline', 'run', 'rebase', 'imported', 'recovered', 'skipped')),
+    verdict TEXT CHECK (verdict IN ('keep', 'interesting', 'discard', 'crash')),
+    cause TEXT CHECK (cause IN ('note', 'moved', 'protected', 'policy', 'override')),
+    rule TEXT,                                                -- which rule decided
+    reason TEXT,                                              -- the same for a person
+    note TEXT,                                                -- Piloop-Note, by the worker
+    touched TEXT CHECK (json_valid(touched)),                 -- protected files it changed, as a JSON array
+    bar_id INTEGER REFERENCES candidates (id),                -- what it was judged against
+    on_trunk INTEGER NOT NULL DEFAULT 0 CHECK (on_trunk IN (0, 1)),
+    judged_at TEXT,
+    judged_by TEXT,
+    actor TEXT NOT NULL,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    UNIQUE (project_id, tree_sha)
+) STRICT;
+CREATE INDEX candidates_by_run ON candidates (run_id);
+
+-- Every commit of a run, in order, and the candidate it is: two commits with one tree are one candidate.
+CREATE TABLE run_commits (
+    run_id INTEGER NOT NULL REFERENCES runs (id),
+    position INTEGER NOT NULL,
+    commit_sha TEXT NOT NULL,
+    candidate_id INTEGER NOT NULL REFERENCES candidates (id),
+    PRIMARY KEY (run_id, position),
+    UNIQUE (run_id, commit_sha)
+) STRICT;
+
+CREATE TABLE measurements (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    candidate_id INTEGER NOT NULL REFERENCES candidates (id),
+    evaluator_id INTEGER NOT NULL REFERENCES evaluators (id),
+    purpose TEXT NOT NULL DEFAULT 'score',
+    state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done')),
+    metrics TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(metrics)),
+    error TEXT,
+    seconds REAL,
+    pid INTEGER, pid_started REAL,                            -- the evaluate command, to end it after a crash
+    queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    started_at TEXT,
+    finished_at TEXT,
+    actor TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX one_score ON measurements (candidate_id, evaluator_id) WHERE purpose = 'score';
+CREATE INDEX open_measurements ON measurements (state, id) WHERE state <> 'done';
+
+CREATE TABLE comments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    target_kind TEXT NOT NULL CHECK (target_kind IN ('project', 'idea', 'run', 'candidate', 'agent', 'comment')),
+    target_id INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('note', 'finding', 'decision', 'escalation')),
+    body TEXT NOT NULL CHECK (body <> ''),
+    priority INTEGER CHECK (priority BETWEEN 0 AND 4),
+    acked_at TEXT,
+    acked_by TEXT,
+    actor TEXT NOT NULL,                                      -- its author
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    CHECK (kind <> 'escalation' OR priority IS NOT NULL)
+) STRICT;
+CREATE INDEX comments_by_target ON comments (target_kind, target_id, id);
+
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    kind TEXT NOT NULL CHECK (kind IN ('brief', 'comment', 'prompt', 'warning')),
+    comment_id INTEGER REFERENCES comments (id),
+    body TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'queued'
+        CHECK (state IN ('queued', 'typed', 'received', 'unconfirmed', 'failed')),
+    detail TEXT,                                              -- why it waits, or why it failed
+    queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    typed_at TEXT,
+    received_at TEXT,
+    actor TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX a_comment_once ON messages (agent_id, comment_id) WHERE comment_id IS NOT NULL;
+CREATE UNIQUE INDEX one_brief ON messages (agent_id) WHERE kind = 'brief';
+CREATE INDEX open_messages ON messages (agent_id, id) WHERE state IN ('queued', 'typed');
+
+CREATE TABLE plugin_cursors (
+    plugin TEXT PRIMARY KEY,
+    event_id INTEGER NOT NULL,                                -- the last event the plugin has taken
+    failures INTEGER NOT NULL DEFAULT 0,                      -- in a row
+    retry_at REAL,                                            -- seconds since the epoch
+    error TEXT
+) STRICT;
+
+-- The event log ---------------------------------------------------------------------------------------------
+
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    kind TEXT NOT NULL,                                       -- subject.what
+    actor TEXT NOT NULL,
+    project_id INTEGER,
+    target_kind TEXT,
+    target_id INTEGER,
+    payload TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(payload))
+) STRICT;
+CREATE INDEX events_by_target ON events (target_kind, target_id, id);
+
+CREATE TRIGGER events_no_update BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER events_no_delete BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER events_no_replace BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+
+-- What has no row of its own to change (a plugin failed, the daemon started) is told through this view.
+CREATE VIEW emit AS SELECT kind, actor, project_id, target_kind, target_id, payload FROM events;
+CREATE TRIGGER emit_insert INSTEAD OF INSERT ON emit
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES (NEW.kind, NEW.actor, NEW.project_id, NEW.target_kind, NEW.target_id, coalesce(NEW.payload, '{}'));
+END;
+
+CREATE TRIGGER project_registered AFTER INSERT ON projects
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('project.registered', NEW.actor, NEW.id, 'project', NEW.id, json_object('name', NEW.name, 'path', NEW.path));
+END;
+CREATE TRIGGER project_state AFTER UPDATE OF state ON projects WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('project.' || NEW.state, NEW.actor, NEW.id, 'project', NEW.id, json_object('reason', NEW.state_reason));
+END;
+CREATE TRIGGER project_config AFTER UPDATE OF config, config_error ON projects
+WHEN OLD.config <> NEW.config OR OLD.config_error IS NOT NEW.config_error
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('project.config', NEW.actor, NEW.id, 'project', NEW.id, json_object('error', NEW.config_error));
+END;
+CREATE TRIGGER project_evaluator AFTER UPDATE OF evaluator_id ON projects WHEN OLD.evaluator_id IS NOT NEW.evaluator_id
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('project.evaluator', NEW.actor, NEW.id, 'project', NEW.id,
+            json_object('old', OLD.evaluator_id, 'new', NEW.evaluator_id));
+END;
+CREATE TRIGGER head_moved AFTER UPDATE OF head_id ON projects WHEN OLD.head_id IS NOT NEW.head_id
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('head.moved', NEW.actor, NEW.id, 'candidate', NEW.head_id, json_object('old', OLD.head_id));
+END;
+
+CREATE TRIGGER idea_added AFTER INSERT ON ideas
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('idea.added', NEW.actor, NEW.project_id, 'idea', NEW.id,
+            json_object('title', NEW.title, 'status', NEW.status, 'priority', NEW.priority));
+END;
+CREATE TRIGGER idea_status AFTER UPDATE OF status ON ideas WHEN OLD.status <> NEW.status
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('idea.status', NEW.actor, NEW.project_id, 'idea', NEW.id,
+            json_object('old', OLD.status, 'new', NEW.status));
+END;
+CREATE TRIGGER idea_edited AFTER UPDATE OF title, hypothesis, plan, priority, harness, model, base_id, family ON ideas
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('idea.edited', NEW.actor, NEW.project_id, 'idea', NEW.id,
+            json_object('old_priority', OLD.priority, 'priority', NEW.priority));
+END;
+
+CREATE TRIGGER run_queued AFTER INSERT ON runs
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.queued', NEW.actor, NEW.project_id, 'run', NEW.id,
+            json_object('idea', NEW.idea_id, 'number', NEW.number, 'harness', NEW.harness, 'base', NEW.base_id));
+END;
+CREATE TRIGGER run_state AFTER UPDATE OF state ON runs WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.' || NEW.state, NEW.actor, NEW.project_id, 'run', NEW.id,
+            json_object('old', OLD.state, 'end', NEW.end_cause, 'detail', NEW.end_detail, 'counts', NEW.counts));
+END;
+CREATE TRIGGER run_settled AFTER UPDATE OF settled_at ON runs WHEN OLD.settled_at IS NULL AND NEW.settled_at IS NOT NULL
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.settled', NEW.actor, NEW.project_id, 'run', NEW.id, json_object('end', NEW.end_cause));
+END;
+
+CREATE TRIGGER agent_launched AFTER INSERT ON agents
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('agent.launched', NEW.actor, NEW.project_id, 'agent', NEW.id,
+            json_object('run', NEW.run_id, 'harness', NEW.harness, 'role', NEW.role));
+END;
+CREATE TRIGGER agent_started AFTER UPDATE OF started_at ON agents WHEN OLD.started_at IS NULL AND NEW.started_at IS NOT NULL
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('agent.started', NEW.actor, NEW.project_id, 'agent', NEW.id, json_object('run', NEW.run_id, 'pid', NEW.pid));
+END;
+CREATE TRIGGER agent_state AFTER UPDATE OF state, cause ON agents
+WHEN OLD.state <> NEW.state OR OLD.cause IS NOT NEW.cause
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES (iif(NEW.state = 'ended' AND OLD.state <> 'ended', 'agent.ended', 'agent.state'),
+            NEW.actor, NEW.project_id, 'agent', NEW.id,
+            json_object('old', OLD.state, 'new', NEW.state, 'cause', NEW.cause, 'detail', NEW.cause_detail,
+                        'failed_start', NEW.failed_start));
+END;
+
+CREATE TRIGGER candidate_added AFTER INSERT ON candidates
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('candidate.' || iif(NEW.origin = 'skipped', 'skipped', 'added'), NEW.actor, NEW.project_id, 'candidate', NEW.id,
+            json_object('run', NEW.run_id, 'commit', NEW.commit_sha, 'origin', NEW.origin));
+END;
+CREATE TRIGGER candidate_judged AFTER UPDATE OF verdict ON candidates WHEN OLD.verdict IS NOT NEW.verdict
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('candidate.judged', coalesce(NEW.judged_by, NEW.actor), NEW.project_id, 'candidate', NEW.id,
+            json_object('run', NEW.run_id, 'old', OLD.verdict, 'new', NEW.verdict, 'rule', NEW.rule, 'reason', NEW.reason));
+END;
+
+CREATE TRIGGER measurement_state AFTER UPDATE OF state ON measurements WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    SELECT 'measurement.' || NEW.state, NEW.actor, c.project_id, 'candidate', NEW.candidate_id,
+           json_object('measurement', NEW.id, 'error', NEW.error, 'metrics', json(NEW.metrics))
+    FROM candidates c WHERE c.id = NEW.candidate_id;
+END;
+
+CREATE TRIGGER comment_added AFTER INSERT ON comments
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('comment.' || NEW.kind, NEW.actor, NEW.project_id, 'comment', NEW.id,
+            json_object('on', NEW.target_kind || '#' || NEW.target_id, 'priority', NEW.priority));
+END;
+CREATE TRIGGER comment_acked AFTER UPDATE OF acked_at ON comments WHEN OLD.acked_at IS NOT NEW.acked_at
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('comment.acked', coalesce(NEW.acked_by, NEW.actor), NEW.project_id, 'comment', NEW.id, '{}');
+END;
+
+CREATE TRIGGER message_queued AFTER INSERT ON messages
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    SELECT 'message.queued', NEW.actor, a.project_id, 'agent', NEW.agent_id,
+           json_object('message', NEW.id, 'kind', NEW.kind, 'comment', NEW.comment_id)
+    FROM agents a WHERE a.id = NEW.agent_id;
+END;
+CREATE TRIGGER message_state AFTER UPDATE OF state ON messages WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    SELECT 'message.' || NEW.state, NEW.actor, a.project_id, 'agent', NEW.agent_id,
+           json_object('message', NEW.id, 'kind', NEW.kind, 'comment', NEW.comment_id, 'detail', NEW.detail)
+    FROM agents a WHERE a.id = NEW.agent_id;
+END;
