@@ -6,7 +6,7 @@ it, and ends it with everything it started. It knows nothing of ideas, runs or s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -93,8 +93,38 @@ class Runtime(Protocol):
     async def screen(self, place: Place) -> Screen | None:
         """Read the pane, or None when it is gone."""
 
-    async def send(self, place: Place, text: str, *, screen: ScreenRules, send: SendRules) -> Delivery:
-        """Type a text and confirm it, by the rules of the harness."""
+    async def send(
+        self,
+        place: Place,
+        text: str,
+        *,
+        screen: ScreenRules,
+        send: SendRules,
+        typing: Callable[[], None],
+        evidence: Callable[[], bool | None],
+    ) -> Delivery:
+        """Type a text and confirm it, by the rules of the harness.
+
+        Args:
+            place: where to type.
+            text: what to type; cleaned by the rules before.
+            screen: how to read the pane.
+            send: how the harness takes text.
+            typing: called right before the first byte is typed, so that the caller can record that from now on
+                the text must never be typed again; not called when the answer is `waiting` or `failed`.
+            evidence: whether the harness's own files show that the text was taken; None when they cannot tell.
+        """
+
+    async def resume_send(
+        self,
+        place: Place,
+        text: str,
+        *,
+        screen: ScreenRules,
+        send: SendRules,
+        evidence: Callable[[], bool | None],
+    ) -> Delivery:
+        """Find out what became of a text typed before a crash: at most the Enter is pressed, never the text."""
 
     async def close(self, place: Place) -> None:
         """Close the window; the process must have ended before."""

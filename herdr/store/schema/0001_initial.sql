@@ -106,6 +106,7 @@ CREATE TABLE agents (
     failed_start INTEGER NOT NULL DEFAULT 0 CHECK (failed_start IN (0, 1)),
     session_id TEXT NOT NULL,                                 -- the conversation's id, for harnesses that take one
     token_hash TEXT NOT NULL,                                 -- SHA-256 of the token its requests must carry
+    briefed_to INTEGER NOT NULL DEFAULT 0,                    -- comments up to this id are in its brief
     session TEXT, window TEXT, pane TEXT,                     -- tmux ids
     pid INTEGER, pid_started REAL,
     launched_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -207,6 +208,14 @@ CREATE TABLE messages (
 CREATE UNIQUE INDEX a_comment_once ON messages (agent_id, comment_id) WHERE comment_id IS NOT NULL;
 CREATE UNIQUE INDEX one_brief ON messages (agent_id) WHERE kind = 'brief';
 CREATE INDEX open_messages ON messages (agent_id, id) WHERE state IN ('queued', 'typed');
+
+-- What agents asked for through their mailbox, with the answer: a request answered once is never carried out again.
+CREATE TABLE requests (
+    id TEXT PRIMARY KEY,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    answer TEXT NOT NULL CHECK (json_valid(answer)),
+    at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
 
 CREATE TABLE plugin_cursors (
     plugin TEXT PRIMARY KEY,
