@@ -1,0 +1,101 @@
+"""What a single value must be, beyond its type: each check says what is wrong and what to do, or nothing."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+
+#: The problem and its fix, or None for a good value.
+Fault = tuple[str, str] | None
+Check = Callable[..., Fault]
+
+PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+METRIC_NAME = re.compile(r"[^\s=\x00]+")
+SOCKET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+
+
+def project_name(value: str) -> Fault:
+    """A name is part of git refs, branches and folder names."""
+    if PROJECT_NAME.fullmatch(value) and ".." not in value and not value.endswith((".", ".lock")):
+        return None
+    return (
+        "cannot be part of a git ref",
+        f"use letters, digits, '-', '_' and single '.': {PROJECT_NAME.pattern}, not ending in '.' or '.lock'",
+    )
+
+
+def metric_name(value: str) -> Fault:
+    """The evaluator prints `METRIC name=value`, so a name with a space or `=` could never be read back."""
+    if METRIC_NAME.fullmatch(value):
+        return None
+    return "cannot be printed as METRIC name=value", "use a name without spaces and '='"
+
+
+def socket_name(value: str) -> Fault:
+    """`tmux -L` takes a file name, not a path."""
+    if SOCKET_NAME.fullmatch(value):
+        return None
+    return "not a name for tmux -L", "use letters, digits, '-', '_' and '.', no folder"
+
+
+def variable(value: str) -> Fault:
+    """Only names of environment variables go into a config, which is committed; never their values."""
+    if VARIABLE.fullmatch(value):
+        return None
+    return "not the name of an environment variable", "give the name only, such as MY_TOKEN, never its value"
+
+
+def variables(value: dict[str, object]) -> Fault:
+    """The keys of a table of environment variables."""
+    bad = next((name for name in value if not VARIABLE.fullmatch(name)), None)
+    if bad is None:
+        return None
+    return f"{bad!r} is not the name of an environment variable", "use letters, digits and '_' in the names"
+
+
+def relative_path(value: str) -> Fault:
+    """A path or glob inside the repo: nothing in a committed file may reach outside it."""
+    path = PurePosixPath(value)
+    if not path.parts:
+        return "not a path inside the repo", "name a file or folder below the repo's root"
+    if path.is_absolute() or value.startswith("~"):
+        return "an absolute path", "give it relative to the repo's root"
+    if ".." in path.parts:
+        return "leads out of its folder with '..'", "give a path inside the repo"
+    return text(value)
+
+
+def text(value: str) -> Fault:
+    """No operating system call takes a NUL byte."""
+    return ("holds a NUL character", "remove it") if "\x00" in value else None
+
+
+def regex(value: str) -> Fault:
+    """A rule that cannot be compiled would only fail once an agent runs."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"not a regular expression: {' '.join(str(error).split())}", "correct it, or escape it with '\\'"
+    return None
+
+
+def received_regex(value: str) -> Fault:
+    """As `regex`; `{text}` stands for the message, escaped, that must have been received."""
+    return regex(value.replace("{text}", "x"))
+
+
+def argv(value: Sequence[str]) -> Fault:
+    """A command needs a program to run."""
+    return None if value and value[0] else ("no program to run", "put the program first")
+
+
+def headless_argv(value: Sequence[str]) -> Fault:
+    """A headless agent can be told what to do only by its argv."""
+    if not any("{prompt}" in word for word in value):
+        return "does not say where the prompt goes", "add '{prompt}' as one of its words"
+    return argv(value)

@@ -1,0 +1,60 @@
+"""Which files make up the evaluator, when `protect` does not say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+ALWAYS = ("/piloop.toml", "/PREPARE.md", "/.polyresearch/")
+SEPARATORS = re.compile(r"[\s=;&|<>()'\"]+")
+
+
+def default_patterns(root: Path, evaluate: Sequence[str], link: Sequence[str]) -> tuple[str, ...]:
+    """Gitignore patterns of every repo file in the evaluate command, and of what defines the problem.
+
+    A Python module after `-m` and a path inside a shell command count as files too. What lies below a `link`
+    path is not part of the repo.
+
+    Args:
+        root: the repo.
+        evaluate: the command's argv.
+        link: the config's `link`.
+    """
+    found = {f"/{escape(path)}" for path in named_files(root, evaluate) if not is_linked(path, link)}
+    return tuple(dict.fromkeys((*sorted(found), *ALWAYS)))
+
+
+def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
+    """The repo-relative paths of the files that the words of a command name."""
+    words = [part for word in evaluate for part in {word: None, **dict.fromkeys(SEPARATORS.split(word))}]
+    for before, word in zip(["", *words], words, strict=False):
+        names = [word]
+        if before == "-m":
+            module = word.replace(".", "/")
+            names += [f"{module}.py", f"{module}/__main__.py"]
+        for name in names:
+            path = inside(root, name)
+            if path:
+                yield path
+
+
+def inside(root: Path, name: str) -> str | None:
+    """`name` relative to the repo, if it is a file in it; symlinks in the repo are kept as they are named."""
+    try:
+        relative = PurePosixPath(name).relative_to(root) if PurePosixPath(name).is_absolute() else Path(name)
+        if not name or ".." in relative.parts or not (root / relative).is_file():
+            return None
+    except (OSError, ValueError):
+        return None
+    return relative.as_posix()
+
+
+def is_linked(path: str, link: Sequence[str]) -> bool:
+    """Whether a repo-relative path is, or lies below, a linked one."""
+    return any(PurePosixPath(path).is_relative_to(PurePosixPath(linked)) for linked in link)
+
+
+def escape(path: str) -> str:
+    """A path as a gitignore pattern that matches only it."""
+    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
