@@ -1,0 +1,299 @@
+"""The rows of the store as frozen structs: a field per column, under the column's own name."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound="Row")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table that the subclass names."""
+
+    table: ClassVar[str]
+    id: int
+
+
+class Project(Row, frozen=True, kw_only=True):
+    """A registered repo; `config` is the last good piloop.toml as JSON."""
+
+    table: ClassVar[str] = "projects"
+    name: str
+    path: str
+    state: str
+    state_reason: str | None
+    config: str
+    config_error: str | None
+    evaluator_id: int | None
+    head_id: int | None
+
+
+class Evaluator(Row, frozen=True, kw_only=True):
+    """What makes two scores comparable, and the commit that the protected files are taken from."""
+
+    table: ClassVar[str] = "evaluators"
+    project_id: int
+    key: str
+    commit_sha: str
+    definition: str
+
+
+class Idea(Row, frozen=True, kw_only=True):
+    """One thing to test."""
+
+    table: ClassVar[str] = "ideas"
+    project_id: int
+    title: str
+    hypothesis: str
+    plan: str | None
+    status: str
+    priority: int
+    harness: str | None
+    model: str | None
+    base_id: int | None
+    source: str
+    provenance: str | None
+    family: str | None
+    attempts: int | None
+    outside_key: str | None
+    created_at: str
+
+
+class Run(Row, frozen=True, kw_only=True):
+    """One attempt at an idea."""
+
+    table: ClassVar[str] = "runs"
+    project_id: int
+    idea_id: int
+    number: int
+    state: str
+    end_cause: str | None
+    end_detail: str | None
+    counts: bool
+    base_id: int
+    is_branch: bool
+    harness: str
+    model: str | None
+    branch: str | None
+    worktree: str | None
+    brief: str | None
+    failed_starts: int
+    cancel_requested: bool
+    queued_at: str
+    started_at: str | None
+    finished_at: str | None
+    settled_at: str | None
+
+
+class Agent(Row, frozen=True, kw_only=True):
+    """One launched harness process."""
+
+    table: ClassVar[str] = "agents"
+    project_id: int
+    run_id: int | None
+    role: str
+    harness: str
+    model: str | None
+    runtime: str
+    state: str
+    cause: str | None
+    cause_detail: str | None
+    failed_start: bool
+    session_id: str
+    token_hash: str
+    briefed_to: int
+    session: str | None
+    window: str | None
+    pane: str | None
+    pid: int | None
+    pid_started: float | None
+    launched_at: str
+    started_at: str | None
+    ready_at: str | None
+    warned_at: str | None
+    ended_at: str | None
+    exit_status: int | None
+    exit_signal: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_cached: int | None
+    cost: float | None
+    last_line: str | None
+
+    @property
+    def name(self) -> str:
+        """How it signs, and what people call it: `worker#12`."""
+        return f"{self.role}#{self.id}"
+
+    @property
+    def tokens(self) -> int | None:
+        """All tokens it used, or None when its harness does not tell."""
+        counts = [n for n in (self.tokens_in, self.tokens_out, self.tokens_cached) if n is not None]
+        return sum(counts) if counts else None
+
+
+class Candidate(Row, frozen=True, kw_only=True):
+    """A distinct state of the code."""
+
+    table: ClassVar[str] = "candidates"
+    project_id: int
+    run_id: int | None
+    parent_id: int | None
+    tree_sha: str
+    commit_sha: str
+    subject: str
+    origin: str
+    verdict: str | None
+    cause: str | None
+    rule: str | None
+    reason: str | None
+    note: str | None
+    touched: str | None
+    bar_id: int | None
+    on_trunk: bool
+    judged_at: str | None
+    judged_by: str | None
+    created_at: str
+
+    @property
+    def touched_paths(self) -> tuple[str, ...]:
+        """The protected files it changed."""
+        return tuple(msgspec.json.decode(self.touched, type=list[str])) if self.touched else ()
+
+
+class Measurement(Row, frozen=True, kw_only=True):
+    """One scoring of a candidate."""
+
+    table: ClassVar[str] = "measurements"
+    candidate_id: int
+    evaluator_id: int
+    purpose: str
+    state: str
+    metrics: str
+    error: str | None
+    seconds: float | None
+    pid: int | None
+    pid_started: float | None
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The metrics that it printed."""
+        return msgspec.json.decode(self.metrics, type=dict[str, float])
+
+
+class Comment(Row, frozen=True, kw_only=True):
+    """Something somebody said; `actor` is its author."""
+
+    table: ClassVar[str] = "comments"
+    project_id: int
+    target_kind: str
+    target_id: int
+    kind: str
+    body: str
+    priority: int | None
+    acked_at: str | None
+    acked_by: str | None
+    actor: str
+    created_at: str
+
+
+class Message(Row, frozen=True, kw_only=True):
+    """Text on its way to an agent."""
+
+    table: ClassVar[str] = "messages"
+    agent_id: int
+    kind: str
+    comment_id: int | None
+    body: str
+    state: str
+    detail: str | None
+    queued_at: str
+    typed_at: str | None
+    received_at: str | None
+    actor: str
+
+
+class Event(Row, frozen=True, kw_only=True):
+    """One line of the event log; `payload` is JSON."""
+
+    table: ClassVar[str] = "events"
+    at: str
+    kind: str
+    actor: str
+    project_id: int | None
+    target_kind: str | None
+    target_id: int | None
+    payload: str
+
+
+@functools.cache
+def _columns(kind: type[Row]) -> str:
+    return ", ".join(f"{kind.table}.{name}" for name in kind.__struct_fields__)
+
+
+def _build(kind: type[T], row: sqlite3.Row) -> T:
+    return msgspec.convert(dict(row), kind, strict=False)
+
+
+def fetch(conn: sqlite3.Connection, kind: type[T], rest: str = "", *args: object) -> list[T]:
+    """Read rows of one table: `fetch(conn, Run, "WHERE state = ? ORDER BY id", "queued")`.
+
+    `rest` follows `FROM <table>` and may join others; only the table's own columns are read.
+    """
+    rows = conn.execute(f"SELECT {_columns(kind)} FROM {kind.table} {rest}", args)  # noqa: S608
+    return [_build(kind, row) for row in rows]
+
+
+def find(conn: sqlite3.Connection, kind: type[T], rest: str, *args: object) -> T | None:
+    """Read the first such row, or None."""
+    found = fetch(conn, kind, f"{rest} LIMIT 1", *args)
+    return found[0] if found else None
+
+
+def get(conn: sqlite3.Connection, kind: type[T], row_id: int) -> T:
+    """Read a row that must be there.
+
+    Raises:
+        LookupError: no row has this id.
+    """
+    found = find(conn, kind, "WHERE id = ?", row_id)
+    if found is None:
+        raise LookupError(f"no {kind.table} row {row_id}")
+    return found
+
+
+def insert(conn: sqlite3.Connection, kind: type[Row], values: Mapping[str, Any]) -> int:
+    """Insert a row and return its id."""
+    names = ", ".join(values)
+    marks = ", ".join("?" for _ in values)
+    done = conn.execute(f"INSERT INTO {kind.table} ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608
+    assert done.lastrowid is not None
+    return done.lastrowid
+
+
+def update(conn: sqlite3.Connection, kind: type[Row], row_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of one row; `actor` is among them wherever the change makes an event."""
+    sets = ", ".join(f"{name} = ?" for name in values)
+    conn.execute(f"UPDATE {kind.table} SET {sets} WHERE id = ?", (*values.values(), row_id))  # noqa: S608
+
+
+def emit(
+    conn: sqlite3.Connection,
+    kind: str,
+    actor: str,
+    *,
+    project_id: int | None = None,
+    target: tuple[str, int] | None = None,
+    **payload: object,
+) -> None:
+    """Log what has no row of its own to change."""
+    target_kind, target_id = target or (None, None)
+    conn.execute(
+        "INSERT INTO emit (kind, actor, project_id, target_kind, target_id, payload) VALUES (?, ?, ?, ?, ?, ?)",
+        (kind, actor, project_id, target_kind, target_id, msgspec.json.encode(payload).decode()),
+    )
