@@ -248,23 +248,36 @@ class DoctorCheck(Struct, frozen=True, kw_only=True):
 
 
 class ScreenRules(Struct, frozen=True, kw_only=True):
-    r"""How to read an agent's screen: regular expressions, searched in the bottom lines, MULTILINE.
+    r"""How to read an agent's screen: regular expressions, searched MULTILINE in the bottom lines without blanks.
 
-    Blocked beats failed beats busy beats idle; when nothing matches the state is `unknown`, never `idle`.
-    `composer` has a group `text` that holds what stands in the input line; `placeholder` matches what a TUI
-    shows there for a paste it folded, such as `[Pasted text #1 +30 lines]`.
+    Blocked beats failed beats busy beats idle; when nothing matches the state is `unknown`, never `idle`. Of a
+    failure and a sign of work on one screen the lower one is the newer, and counts. `composer` has a group `text`
+    that holds what stands in the input line; `placeholder` matches what a TUI shows there for a paste it folded,
+    such as `[Pasted text #1 +30 lines]`.
     """
 
     ready: str | None = None
+    """Matches a harness that waits for input; without it, one whose composer is seen."""
     busy: str | None = None
     composer: str | None = None
     placeholder: str | None = None
     hint: str | None = None
     """Matches composer text that is only a grey suggestion, so an empty composer."""
+    block: str | None = None
+    """Opens a piece of the conversation; but for dialogs and exits, what stands above the last one is history."""
     dialogs: Mapping[str, tuple[str, Cause]] = {}
     """Name -> (pattern, cause) of dialogs that block until a person or a seed file answers them."""
     failures: Mapping[str, tuple[str, Cause]] = {}
     """Name -> (pattern, cause) of a turn that failed."""
+    retries: Mapping[str, tuple[str, Cause]] = {}
+    """Name -> (pattern, cause) of a harness that retries by itself: busy, and not well."""
+    notices: Mapping[str, tuple[str, Cause]] = {}
+    """Name -> (pattern, cause) of what an idle harness complains of, such as that nobody is logged in."""
+    exits: Mapping[str, tuple[str, Cause | None]] = {}
+    """Name -> (pattern, cause) of what a program leaves on the screen when it ends."""
+    title_busy: str | None = None
+    title_dialog: str | None = None
+    """Match the pane's title while the harness works, or asks for a permission."""
     lines: int = 20
     """How many of the bottom non-blank lines the rules look at."""
 
