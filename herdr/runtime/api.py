@@ -45,14 +45,30 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Process(Struct, frozen=True, kw_only=True):
-    """A process, told from a later one of the same pid by `started` (seconds since the epoch)."""
+    """A process, told from a later one of the same pid by when it started.
+
+    `started` is only for comparing: seconds since boot on Linux, so that setting the clock does not make every
+    agent look like another one; seconds since the epoch elsewhere.
+    """
 
     pid: int
     started: float
 
 
+class AgentProcess(Struct, frozen=True, kw_only=True):
+    """An agent's two processes: the wrapper, which is the pane's, and the harness, which is the wrapper's child."""
+
+    wrapper: Process
+    child: Process
+
+
 class Exit(Struct, frozen=True, kw_only=True):
-    """How a process ended; `error` says why it could not even be started (`not_found`, `permission`, ...)."""
+    """How a process ended, `ended_at` in seconds since the epoch.
+
+    `error` says why it was not even started: `not_found` (with status 127); `permission`, `exec` (not a program, or
+    arguments too long), `cwd`, `launch` (no usable launch file; all with 126); `record` (74, its process could not
+    be written down).
+    """
 
     status: int | None = None
     signal: int | None = None
