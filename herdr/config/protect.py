@@ -27,7 +27,7 @@ def default_patterns(root: Path, evaluate: Sequence[str], link: Sequence[str]) -
 
 def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
     """The repo-relative paths of the files that the words of a command name."""
-    words = [part for word in evaluate for part in {word: None, **dict.fromkeys(SEPARATORS.split(word))}]
+    words = [part for word in evaluate for part in (word, *SEPARATORS.split(word)) if part]
     for before, word in zip(["", *words], words, strict=False):
         names = [word]
         if before == "-m":
@@ -43,7 +43,7 @@ def inside(root: Path, name: str) -> str | None:
     """`name` relative to the repo, if it is a file in it; symlinks in the repo are kept as they are named."""
     try:
         relative = PurePosixPath(name).relative_to(root) if PurePosixPath(name).is_absolute() else Path(name)
-        if not name or ".." in relative.parts or not (root / relative).is_file():
+        if ".." in relative.parts or not (root / relative).is_file():
             return None
     except (OSError, ValueError):
         return None
