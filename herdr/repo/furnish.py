@@ -1,0 +1,151 @@
+"""Gives a fresh worktree what a commit does not hold but the evaluate command needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from herdr.errors import HerdrError, RefusedError
+from herdr.repo.checks import common_dir, inside
+from herdr.repo.exclude import add_excludes
+from herdr.repo.git import run_git
+
+#: Copies beyond this, in bytes, multiply by the number of runs: such data belongs under `link`.
+COPY_LIMIT = 256 * 1024 * 1024
+
+INCLUDE_FILE = ".worktreeinclude"
+AGENT_FOLDER, WORKSPACE = ".herdr", "workspace"
+
+
+def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path) -> tuple[str, ...]:
+    """Add the `link` paths, the shared `workspace` folder and what `.worktreeinclude` names.
+
+    Doing it again is fine. All of it is ignored by git through the repo's `.git/info/exclude`.
+
+    Args:
+        worktree: a fresh worktree, of a run or for scoring.
+        root: the main checkout.
+        link: paths to symlink from there, relative to it.
+        workspace: the project's shared folder; made when missing.
+
+    Returns:
+        Sentences on what will not work: symlinks that lead nowhere, files that could not be copied.
+
+    Raises:
+        HerdrError: a `link` path is missing in the main checkout or leads out of it, or too much to copy.
+        RefusedError: something else is already in a link's place.
+    """
+    own = [f"/{AGENT_FOLDER}/", "/.worktrees/", *(f"/{_escaped(path)}" for path in link)]
+    shared = not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
+    if shared:
+        # Only the symlink: a folder of that name in the user's checkout stays visible to git.
+        own += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
+    add_excludes(common_dir(root), own)
+    for path in link:
+        _link(inside(worktree, path), inside(root, path))
+    if shared:
+        workspace.mkdir(parents=True, exist_ok=True)
+        _link(worktree / WORKSPACE, workspace)
+    return (*_copy_included(worktree, root), *_dangling(worktree))
+
+
+def make_agent_folder(worktree: Path) -> Path:
+    """Make `.herdr/` in a run's worktree, with the mailbox through which an agent talks to the daemon.
+
+    Raises:
+        RefusedError: the repo has something of its own by that name.
+    """
+    folder = worktree / AGENT_FOLDER
+    tracked = run_git(worktree, "ls-files", "-z", "--", f":(top,literal){AGENT_FOLDER}").fields
+    if tracked or folder.is_symlink():
+        raise RefusedError(
+            f"the repo has a {AGENT_FOLDER} of its own, which herdr needs in its worktrees",
+            fix=f"Take it out of git: git rm -r --cached {AGENT_FOLDER}",
+        )
+    for part in ("requests", "answers"):
+        (folder / "mailbox" / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+def _escaped(path: str) -> str:
+    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path.rstrip("/"))
+
+
+def _links_to(link: Path, target: Path) -> bool:
+    return link.is_symlink() and link.readlink() == target
+
+
+def _link(link: Path, target: Path) -> None:
+    if not target.exists():
+        raise HerdrError(f"link path {target} does not exist", fix="Create it, or take it out of `link`.")
+    if _links_to(link, target):
+        return
+    if os.path.lexists(link):
+        raise RefusedError(
+            f"{link} is already there, so {target} cannot be linked in its place",
+            fix="Take it out of git, or out of `link` in piloop.toml.",
+        )
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target)
+
+
+def _copy_included(worktree: Path, root: Path) -> list[str]:
+    names = _included(root)
+    size = sum((root / name).lstat().st_size for name in names)
+    if size > COPY_LIMIT:
+        raise HerdrError(
+            f"{root / INCLUDE_FILE} names {size / 1e6:.0f} MB in {len(names)} files to copy into every worktree",
+            fix="Name less there, and put large data under `link` in piloop.toml.",
+        )
+    problems = []
+    for name in names:
+        try:
+            _copy(root / name, inside(worktree, name))
+        except (OSError, HerdrError) as error:
+            problems.append(f"{name} of {INCLUDE_FILE} was not copied: {error}")
+    return problems
+
+
+def _included(root: Path) -> list[str]:
+    """The untracked files that the patterns match, found by git itself; it does not enter nested repos."""
+    patterns = root / INCLUDE_FILE
+    if not patterns.is_file():
+        return []
+    listed = run_git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={patterns}").fields
+    kept = []
+    for name in listed:
+        if name.split("/")[0] in (".worktrees", AGENT_FOLDER):
+            continue
+        mode = (root / name).lstat().st_mode
+        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            kept.append(name)
+    return kept
+
+
+def _copy(source: Path, target: Path) -> None:
+    if os.path.lexists(target):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+        return
+    # These are mostly secrets: for the owner alone, from the first byte on.
+    mode = stat.S_IMODE(source.stat().st_mode) & 0o700
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as copy, source.open("rb") as original:
+        shutil.copyfileobj(original, copy)
+
+
+def _dangling(worktree: Path) -> list[str]:
+    entries = run_git(worktree, "ls-files", "-s", "-z").fields
+    links = [entry.partition("\t")[2] for entry in entries if entry.startswith("120000 ")]
+    return [
+        f"the symlink {link} leads nowhere in the worktree: {(worktree / link).readlink()}"
+        for link in links
+        if (worktree / link).is_symlink() and not (worktree / link).exists()
+    ]

@@ -1,0 +1,185 @@
+"""Runs `git` in an environment of its own, with hooks off, and explains its failures."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from herdr.errors import HerdrError
+
+#: Seconds for everything but checkouts; a healthy call takes milliseconds.
+DEFAULT_TIMEOUT = 60.0
+
+#: What git, its filters and its transports need. GIT_DIR and friends of the caller would redirect our calls.
+KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "SSH_AUTH_SOCK",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+)
+
+#: The user's hooks are for the user's commits, and no background process may outlive a call of ours.
+FIXED_CONFIG = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgSign=false",
+    "core.safecrlf=false",
+)
+
+#: Subcommands that herdr uses only to look.
+READS = frozenset(
+    (
+        *("cat-file", "config", "diff-tree", "for-each-ref", "ls-files", "ls-tree", "merge-base"),
+        *("rev-list", "rev-parse", "status", "symbolic-ref"),
+    )
+)
+
+
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
+    """What one git process left: its exit code, raw output, and decoded complaints."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """The output as text without the final newline; bytes that are no UTF-8 survive as surrogates."""
+        return os.fsdecode(self.out).rstrip("\n")
+
+    @property
+    def fields(self) -> list[str]:
+        """The NUL-terminated fields of output asked for with `-z`."""
+        return [os.fsdecode(field) for field in self.out.split(b"\0") if field]
+
+
+class GitError(HerdrError):
+    """A git command failed.
+
+    Args:
+        command: the arguments after `git`, without our fixed settings.
+        repo: where it ran.
+        reason: the last lines of what git said, or that it took too long.
+    """
+
+    def __init__(self, command: Sequence[str], repo: Path, reason: str, *, fix: str | None = None) -> None:
+        self.command = tuple(command)
+        self.repo = repo
+        self.reason = reason
+        super().__init__(f"git {' '.join(command)} failed in {repo}: {reason}", fix=fix)
+
+
+def run_git(
+    repo: Path,
+    *args: str | Path,
+    input: bytes | None = None,  # noqa: A002 - the name subprocess gives it
+    check: bool = True,
+    timeout: float = DEFAULT_TIMEOUT,
+    env: Mapping[str, str] | None = None,
+    keep_open: Sequence[int] = (),
+) -> Completed:
+    """Run one git command and wait for it.
+
+    Args:
+        repo: the folder it runs in.
+        args: the arguments after `git`, never passed through a shell.
+        input: what it reads from standard input; nothing by default.
+        check: raise when it exits non-zero.
+        timeout: seconds until it and everything it started are killed.
+        env: variables added to the minimal environment.
+        keep_open: file descriptors that it inherits (a lock that must outlive us if we are killed).
+
+    Raises:
+        GitError: on a non-zero exit with `check`, on a timeout, or when git or the folder is missing.
+    """
+    command = [os.fspath(arg) for arg in args]
+    settings = [word for setting in FIXED_CONFIG for word in ("-c", setting)]
+    try:
+        process = subprocess.Popen(
+            ["git", *settings, *command],
+            cwd=repo,
+            env=_environment(reads=_subcommand(command) in READS) | dict(env or {}),
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
+        )
+    except FileNotFoundError as error:
+        if not repo.is_dir():
+            raise GitError(command, repo, "there is no such folder") from error
+        raise GitError(command, repo, "git is not installed", fix="Install git 2.38 or newer.") from error
+    except NotADirectoryError as error:
+        raise GitError(command, repo, "this is not a folder") from error
+    with process:
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            _kill_group(process.pid)
+            raise GitError(command, repo, f"not done after {timeout:g} seconds") from error
+        except BaseException:
+            _kill_group(process.pid)
+            raise
+    done = Completed(code=process.returncode, out=out, err=err.decode(errors="replace"))
+    if check and done.code != 0:
+        raise GitError(command, repo, _last_lines(done))
+    return done
+
+
+def identity(repo: Path) -> tuple[str, ...]:
+    """Settings for `git` that let it commit in `repo`: none where the user configured a name and an address."""
+    missing = []
+    for key, fallback in (("user.name", "herdr"), ("user.email", "herdr@localhost")):
+        if not run_git(repo, "config", key, check=False).text:
+            missing += ["-c", f"{key}={fallback}"]
+    return tuple(missing)
+
+
+def commit_tree(repo: Path, tree: str, *, parents: Sequence[str], message: str) -> str:
+    """Make a commit object of `tree`, as the repo's own identity or herdr, and return its id."""
+    flags = [word for parent in parents for word in ("-p", parent)]
+    return run_git(
+        repo, *identity(repo), "commit-tree", tree, *flags, "-F", "-", input=message.encode("utf-8", "replace")
+    ).text
+
+
+def _environment(*, reads: bool) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false"}
+    # A reader that takes index.lock to refresh the index would make the user's own commands fail.
+    return kept | own | ({"GIT_OPTIONAL_LOCKS": "0"} if reads else {})
+
+
+def _subcommand(command: Sequence[str]) -> str:
+    words = iter(command)
+    for word in words:
+        if word in ("-c", "-C"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def _kill_group(pid: int) -> None:
+    # git leads its own session, so this reaches the checkout and filter processes that it started.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _last_lines(done: Completed) -> str:
+    lines = [line.strip() for line in (done.err or done.text).splitlines() if line.strip()]
+    return "; ".join(lines[-4:]) or f"exit code {done.code} and no message"

@@ -1,0 +1,42 @@
+"""Merges two commits into a new one without a worktree: how a keep is rebased onto a head that moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from herdr.repo.checks import is_ancestor
+from herdr.repo.git import GitError, commit_tree, run_git
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """The paths that both sides changed in ways that do not fit together."""
+
+    paths: tuple[str, ...]
+
+
+def merge_onto(root: Path, *, onto: str, commit: str, message: str) -> str | Conflict:
+    """Merge `commit` onto `onto` and return the merge's id; nothing but objects is written.
+
+    A commit whose history already holds `onto` is returned as it is.
+
+    Args:
+        root: the repo.
+        onto: the full id of the head, the first parent.
+        commit: the full id of the commit to bring there, the second parent.
+        message: the merge's message.
+
+    Raises:
+        GitError: git cannot merge, for other reasons than a conflict.
+    """
+    if is_ancestor(root, onto, commit):
+        return commit
+    options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
+    merged = run_git(root, "merge-tree", *options, onto, commit, check=False)
+    if merged.code not in (0, 1):
+        raise GitError(("merge-tree", onto, commit), root, merged.err.strip())
+    tree, *paths = merged.fields
+    if merged.code == 1:
+        return Conflict(paths=tuple(dict.fromkeys(paths)))
+    return commit_tree(root, tree, parents=[onto, commit], message=message)

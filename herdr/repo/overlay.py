@@ -1,0 +1,143 @@
+"""Lays the evaluator's protected files over a candidate, so that what scores is never what was edited."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from pathspec import GitIgnoreSpec
+
+from herdr.repo.checks import SUBMODULE, SYMLINK, changed_paths, common_dir
+from herdr.repo.git import run_git
+from herdr.repo.submodules import init_submodules
+from herdr.repo.worktrees import CHECKOUT_TIMEOUT, delete_tree
+
+
+class Protected:
+    """Says whether a path is protected.
+
+    Patterns are gitignore's, but always seen from the repo's root: `evaluate.py` is that one file, not
+    every file of that name; `data/` is all in that folder; `**/*.csv` is every such file.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._exact = frozenset(patterns)
+        self._spec = GitIgnoreSpec.from_lines(_anchored(pattern) for pattern in patterns)
+
+    def covers(self, path: str, mode: int) -> bool:
+        """Whether the entry at `path` is protected: a link in place of a protected folder is, too."""
+        if path in self._exact or self._spec.match_file(path):
+            return True
+        return mode in (SYMLINK, SUBMODULE) and self._spec.match_file(f"{path}/")
+
+
+def touched(root: Path, evaluator: str, candidate: str, paths: Sequence[str]) -> list[str]:
+    """The protected paths in which a candidate differs from the evaluator's commit, sorted.
+
+    Args:
+        root: the repo.
+        evaluator: the commit that the evaluator's files come from.
+        candidate: the commit to judge.
+        paths: the `protect` patterns, relative to the repo's root.
+    """
+    protected = Protected(paths)
+    found: set[str] = set()
+    for change in changed_paths(root, evaluator, candidate):
+        sides = ((change.old_path, change.old_mode), (change.path, change.mode))
+        found.update(path for path, mode in sides if mode and protected.covers(path, mode))
+    return sorted(found)
+
+
+def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) -> None:
+    """Give a fresh scoring worktree the protected files of `commit`: content, mode, presence.
+
+    A protected path that `commit` does not have is removed. Whatever the candidate put in the way (a
+    symlink or a folder in place of a file, a symlink in place of a parent folder) is replaced, never
+    written through. Git filters apply as the evaluator's own `.gitattributes` says. Links and other
+    furniture come after the overlay.
+
+    Args:
+        worktree: a worktree of the candidate, just created.
+        root: the main checkout.
+        commit: the evaluator's commit.
+        paths: the `protect` patterns, relative to the repo's root.
+    """
+    protected = Protected(paths)
+    wanted = {path: entry for path, entry in _entries_of_commit(root, commit) if protected.covers(path, entry[0])}
+    present = {path: entry for path, entry in _entries_of_index(worktree) if protected.covers(path, entry[0])}
+    for path in present.keys() - wanted.keys():
+        _clear(worktree, path)
+    files = [path for path, (mode, _) in wanted.items() if mode != SUBMODULE]
+    with tempfile.TemporaryDirectory(dir=worktree.parent, prefix=".overlay-") as temporary:
+        _check_out(root, commit, files, Path(temporary))
+        for path in files:
+            _clear(worktree, path)
+            _make_parents(worktree, path)
+            (Path(temporary) / "files" / path).rename(worktree / path)
+    modules = [path for path, entry in wanted.items() if entry[0] == SUBMODULE and present.get(path) != entry]
+    _lay_submodules(worktree, root, {path: wanted[path][1] for path in modules})
+
+
+def _anchored(pattern: str) -> str:
+    negation = "!" if pattern.startswith("!") else ""
+    return f"{negation}/{pattern.removeprefix('!').lstrip('/')}"
+
+
+def _entries_of_commit(root: Path, commit: str) -> Iterator[tuple[str, tuple[int, str]]]:
+    for field in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).fields:
+        head, _, path = field.partition("\t")
+        mode, _, blob = head.split(" ")
+        yield path, (int(mode, 8), blob)
+
+
+def _entries_of_index(worktree: Path) -> Iterator[tuple[str, tuple[int, str]]]:
+    for field in run_git(worktree, "ls-files", "-s", "-z").fields:
+        head, _, path = field.partition("\t")
+        mode, blob, _ = head.split(" ")
+        yield path, (int(mode, 8), blob)
+
+
+def _check_out(root: Path, commit: str, files: Sequence[str], folder: Path) -> None:
+    # A work tree and an index of its own: the candidate's .gitattributes have no say in what is written.
+    (folder / "files").mkdir()
+    place = {
+        "GIT_DIR": str(common_dir(root)),
+        "GIT_WORK_TREE": str(folder / "files"),
+        "GIT_INDEX_FILE": str(folder / "index"),
+    }
+    run_git(folder / "files", "read-tree", commit, env=place)
+    names = b"".join(os.fsencode(path) + b"\0" for path in files)
+    command = ("checkout-index", "-z", "--stdin", "--force")
+    run_git(folder / "files", *command, env=place, input=names, timeout=CHECKOUT_TIMEOUT)
+
+
+def _clear(worktree: Path, path: str) -> None:
+    for parent in reversed(PurePosixPath(path).parents):
+        if (worktree / parent).is_symlink() or not (worktree / parent).is_dir():
+            return
+    target = worktree / path
+    if target.is_dir() and not target.is_symlink():
+        delete_tree(target)
+    else:
+        target.unlink(missing_ok=True)
+
+
+def _make_parents(worktree: Path, path: str) -> None:
+    for parent in reversed(PurePosixPath(path).parents):
+        folder = worktree / parent
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+
+
+def _lay_submodules(worktree: Path, root: Path, commits: dict[str, str]) -> None:
+    if not commits:
+        return
+    for path, commit in commits.items():
+        _clear(worktree, path)
+        _make_parents(worktree, path)
+        (worktree / path).mkdir()
+        run_git(worktree, "update-index", "--add", "--replace", "--cacheinfo", f"160000,{commit},{path}")
+    init_submodules(worktree, root=root, common=common_dir(root))

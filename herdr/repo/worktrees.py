@@ -1,0 +1,265 @@
+"""Worktrees that herdr makes: created under a lock, repaired after a crash, verified, removed whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from herdr.errors import HerdrError, RefusedError
+from herdr.repo.checks import common_dir, is_ancestor, resolve_commit
+from herdr.repo.git import run_git
+from herdr.repo.lock import own_folder, repo_lock
+from herdr.repo.submodules import init_submodules
+
+#: Seconds; a checkout of 375,000 files takes 40 on an idle disk and several times that on a busy one.
+CHECKOUT_TIMEOUT = 1800.0
+
+#: In a worktree's admin folder: what herdr made it for. Gone with the worktree.
+MARKER = "herdr.json"
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What herdr noted of a worktree it made; `branch` is None for a detached one, made for scoring."""
+
+    path: str
+    branch: str | None
+    commit: str
+
+
+class Worktree(msgspec.Struct, frozen=True, kw_only=True):
+    """A worktree of the repo; `made` tells herdr's own from the user's, `warnings` what it lacks."""
+
+    path: Path
+    branch: str | None
+    commit: str
+    made: Made | None = None
+    locked: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> Worktree:
+    """Make a worktree at `path` on the new branch `branch`, starting at `commit`.
+
+    The user's hooks do not run, nothing tracks a remote, and whatever goes wrong is undone.
+
+    Raises:
+        RefusedError: the path or the branch exists already.
+        GitError: git failed.
+    """
+    return _create(root, path, branch, commit)
+
+
+def create_detached(root: Path, path: Path, commit: str) -> Worktree:
+    """Make a worktree of exactly `commit` at `path`, on no branch: a place to score in.
+
+    Raises:
+        RefusedError: the path exists already.
+        GitError: git failed.
+    """
+    return _create(root, path, None, commit)
+
+
+def verify(worktree: Path, *, root: Path, branch: str, base: str) -> None:
+    """Make sure that an agent launched here works where it should: this worktree, this branch, on this base.
+
+    Raises:
+        HerdrError: git would climb to another repo, or the branch or the base differ.
+    """
+    _verify_place(worktree, root)
+    on = run_git(worktree, "symbolic-ref", "-q", "HEAD", check=False).text.removeprefix("refs/heads/")
+    if on != branch:
+        raise HerdrError(f"{worktree} is on {on or 'no branch'} and not on {branch}")
+    if not is_ancestor(root, base, resolve_commit(worktree, "HEAD")):
+        raise HerdrError(f"{worktree} does not start from {base}")
+
+
+def verify_detached(worktree: Path, *, root: Path, commit: str) -> None:
+    """Make sure that what is scored here is exactly `commit`.
+
+    Raises:
+        HerdrError: git would climb to another repo, or HEAD is another commit.
+    """
+    _verify_place(worktree, root)
+    head = resolve_commit(worktree, "HEAD")
+    if head != commit:
+        raise HerdrError(f"{worktree} is at {head} and not at {commit}")
+
+
+def list_worktrees(root: Path) -> list[Worktree]:
+    """Every worktree of the repo, the main checkout first."""
+    common = common_dir(root)
+    records = run_git(root, "worktree", "list", "--porcelain", "-z").out.split(b"\0\0")
+    found = []
+    for record in records:
+        keys = dict(os.fsdecode(line).partition(" ")[::2] for line in record.split(b"\0") if line)
+        if "worktree" not in keys:
+            continue
+        path = Path(keys["worktree"])
+        found.append(
+            Worktree(
+                path=path,
+                branch=keys["branch"].removeprefix("refs/heads/") if "branch" in keys else None,
+                commit=keys.get("HEAD", ""),
+                made=made_by_herdr(common, path),
+                locked="locked" in keys,
+            )
+        )
+    return found
+
+
+def remove_detached(root: Path, path: Path) -> None:
+    """Remove a scoring worktree with everything that the evaluation left in it; a missing one is fine.
+
+    Raises:
+        RefusedError: herdr did not make it, or made it for a run.
+    """
+    common = common_dir(root)
+    with repo_lock(common):
+        made = made_by_herdr(common, path)
+        if made is None and _admin_folder(common, path) is None and not path.exists():
+            return
+        if made is None or made.branch is not None:
+            raise RefusedError(f"{path} is no scoring worktree of herdr's", fix=f"Look at it, then: rm -r {path}")
+        discard(common, path)
+
+
+def made_by_herdr(common: Path, path: Path) -> Made | None:
+    """What herdr noted when it made the worktree at `path`; None for anybody else's."""
+    admin = _admin_folder(common, path)
+    try:
+        return msgspec.json.decode((admin / MARKER).read_bytes(), type=Made) if admin else None
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def discard(common: Path, path: Path) -> None:
+    """Delete a worktree of ours and git's record of it. The caller holds the lock and knows it may go."""
+    admin = _admin_folder(common, path)
+    if path.exists():
+        delete_tree(path)
+    if admin is not None:
+        delete_tree(admin)
+
+
+def delete_tree(path: Path) -> None:
+    """Delete a folder whole, never following a symlink, read-only folders (Go's module cache) included."""
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        path.chmod(0o700)
+        for parent, folders, _ in os.walk(path):
+            for folder in folders:
+                if not Path(parent, folder).is_symlink():
+                    Path(parent, folder).chmod(0o700)
+        shutil.rmtree(path)
+
+
+def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree:
+    common = common_dir(root)
+    path = path.parent.resolve() / path.name
+    plan = Made(path=str(path), branch=branch, commit=resolve_commit(root, commit))
+    with repo_lock(common) as lock:
+        _repair(root, common)
+        _refuse_taken(root, plan)
+        # Only what this note names is ours to undo, so it is written once nothing is in the way.
+        note = own_folder(common) / f"creating-{os.urandom(8).hex()}.json"
+        note.write_bytes(msgspec.json.encode(plan))
+        with _undone_on_failure(root, common, plan, note):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+            place = ("--no-track", "-b", branch) if branch else ("--detach",)
+            add = ("worktree", "add", "--quiet", *place, "--", path, plan.commit)
+            run_git(root, *add, timeout=CHECKOUT_TIMEOUT, keep_open=(lock,))
+            _verify_place(path, root)
+            admin = _admin_folder(common, path)
+            assert admin is not None, "git has just verified that the worktree is registered"
+            warnings = init_submodules(path, root=root, common=common, keep_open=(lock,))
+            (admin / MARKER).write_bytes(msgspec.json.encode(plan))
+    return Worktree(path=path, branch=branch, commit=plan.commit, made=plan, warnings=tuple(warnings))
+
+
+@contextlib.contextmanager
+def _undone_on_failure(root: Path, common: Path, plan: Made, note: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        _undo(root, common, plan)
+        raise
+    finally:
+        note.unlink()
+
+
+def _repair(root: Path, common: Path) -> None:
+    # Holding the lock means that whoever wrote these notes was killed before it was done.
+    for note in own_folder(common).glob("creating-*.json"):
+        with contextlib.suppress(msgspec.DecodeError):
+            _undo(root, common, msgspec.json.decode(note.read_bytes(), type=Made))
+        note.unlink()
+
+
+def _undo(root: Path, common: Path, plan: Made) -> None:
+    path = Path(plan.path)
+    if _admin_folder(common, path) is not None:
+        discard(common, path)
+    # An empty folder may be our own mkdir; a full one that git does not know is somebody else's.
+    with contextlib.suppress(OSError):
+        path.rmdir()
+    _drop_unnamed_admin(common, path)
+    if plan.branch is not None:
+        # Compare and delete: a branch that moved holds somebody's work.
+        run_git(root, "update-ref", "-d", f"refs/heads/{plan.branch}", plan.commit, check=False)
+
+
+def _refuse_taken(root: Path, plan: Made) -> None:
+    path = Path(plan.path)
+    if os.path.lexists(path):
+        raise RefusedError(
+            f"{path} exists already", fix=f"Look at what it is, then move it away: mv {path} {path}.old"
+        )
+    if _admin_folder(common_dir(root), path) is not None:
+        raise RefusedError(f"git still lists a worktree at {path}", fix=f"Run: git -C {root} worktree prune")
+    if plan.branch is None:
+        return
+    run_git(root, "check-ref-format", "--branch", plan.branch)
+    parts = plan.branch.split("/")
+    above = [f"refs/heads/{'/'.join(parts[: n + 1])}" for n in range(len(parts))]
+    known = set(run_git(root, "for-each-ref", "--format=%(refname)", *above).text.splitlines())
+    for ref in above:
+        if ref in known:
+            name = ref.removeprefix("refs/heads/")
+            raise RefusedError(
+                f"the branch {name} exists already in {root}"
+                + ("" if name == plan.branch else f", so git cannot make {plan.branch}"),
+                fix=f"Rename it: git -C {root} branch -m {name} {name}-old",
+            )
+
+
+def _verify_place(worktree: Path, root: Path) -> None:
+    asked = run_git(worktree, "rev-parse", "--show-toplevel", check=False)
+    top = asked.text if asked.code == 0 else "no repo at all"
+    if asked.code != 0 or Path(top).resolve() != worktree.resolve():
+        raise HerdrError(f"{worktree} is no worktree: git finds {top} from there", fix="Move the folder away.")
+    if common_dir(worktree) != common_dir(root):
+        raise HerdrError(f"{worktree} is a worktree of another repo than {root}", fix="Move the folder away.")
+
+
+def _admin_folder(common: Path, path: Path) -> Path | None:
+    pointer = path.resolve() / ".git"
+    for link in (common / "worktrees").glob("*/gitdir"):
+        target = link.parent / os.fsdecode(link.read_bytes()).rstrip("\n")
+        if target.parent.resolve() / ".git" == pointer:
+            return link.parent
+    return None
+
+
+def _drop_unnamed_admin(common: Path, path: Path) -> None:
+    # Killed between its first two steps, git leaves a record that names no worktree and that prune spares.
+    for admin in (common / "worktrees").glob(f"{path.name}*"):
+        number = admin.name.removeprefix(path.name)
+        if (number == "" or number.isdigit()) and not (admin / "gitdir").exists():
+            delete_tree(admin)
