@@ -1,0 +1,1 @@
+"""The database: one SQLite file that holds all that a restart needs."""
