@@ -50,6 +50,12 @@ def touched(root: Path, evaluator: str, candidate: str, paths: Sequence[str]) ->
     return sorted(found)
 
 
+def protected_entries(root: Path, commit: str, paths: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """The mode and blob of every path that `paths` protect, as they are at `commit`."""
+    protected = Protected(paths)
+    return {path: entry for path, entry in _entries_of_commit(root, commit) if protected.covers(path, entry[0])}
+
+
 def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) -> None:
     """Give a fresh scoring worktree the protected files of `commit`: content, mode, presence.
 
@@ -65,7 +71,7 @@ def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) ->
         paths: the `protect` patterns, relative to the repo's root.
     """
     protected = Protected(paths)
-    wanted = {path: entry for path, entry in _entries_of_commit(root, commit) if protected.covers(path, entry[0])}
+    wanted = protected_entries(root, commit, paths)
     present = {path: entry for path, entry in _entries_of_index(worktree) if protected.covers(path, entry[0])}
     for path in present.keys() - wanted.keys():
         _clear(worktree, path)

@@ -1,0 +1,166 @@
+"""The table of operations, and how one is run: the asker is checked, arguments converted, writes atomic."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from herdr.errors import HerdrError, RefusedError, UsageError
+from herdr.home import Home
+from herdr.store.connection import Store, transaction
+from herdr.store.rows import Agent, Project, fetch, find
+
+PEOPLE = frozenset({"human", "orchestrator"})
+EVERYONE = frozenset({"human", "orchestrator", "worker", "research", "watchdog", "lead"})
+#: The modules of this package that hold operations, by the first word of an operation's name.
+FAMILIES = ("apply", "candidate", "comment", "event", "idea", "message", "project", "run", "sql")
+
+R = TypeVar("R", bound="Request")
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of an operation."""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, from where, and the open store. `agent` is set when an agent asks; `cwd` is the asker's."""
+
+    conn: Store
+    home: Home
+    actor: str
+    cwd: Path
+    agent: Agent | None = None
+
+    @property
+    def role(self) -> str:
+        """`human`, or the role of the agent."""
+        return self.actor.partition("#")[0]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be asked for."""
+
+    name: str
+    request: type[Request]
+    who: frozenset[str]
+    writes: bool
+    function: Callable[[Context, Any], Any]
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(
+    name: str, request: type[R], *, who: frozenset[str] = EVERYONE, writes: bool = False
+) -> Callable[[Callable[[Context, R], Any]], Callable[[Context, R], Any]]:
+    """Enter a function in the table of operations.
+
+    Args:
+        name: `family.verb`; the family is a module of this package.
+        request: the struct of its arguments.
+        who: the roles that may ask for it.
+        writes: run it in a transaction.
+    """
+
+    def enter(function: Callable[[Context, R], Any]) -> Callable[[Context, R], Any]:
+        OPERATIONS[name] = Operation(name=name, request=request, who=who, writes=writes, function=function)
+        return function
+
+    return enter
+
+
+def run(context: Context, name: str, arguments: Mapping[str, object]) -> Any:
+    """Run an operation and return its answer as plain JSON-able data.
+
+    Raises:
+        UsageError: there is no such operation, or an argument does not fit.
+        RefusedError: the asker's role may not do this.
+        HerdrError: whatever the operation itself refuses.
+    """
+    wanted = look_up(name)
+    if context.role not in wanted.who:
+        raise RefusedError(
+            f"{context.actor} may not use {name}", fix="write what you want in a comment; a person reads it"
+        )
+    try:
+        request = msgspec.convert(dict(arguments), wanted.request)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {error}") from error
+    if not wanted.writes:
+        return msgspec.to_builtins(wanted.function(context, request))
+    with transaction(context.conn):
+        return msgspec.to_builtins(wanted.function(context, request))
+
+
+def look_up(name: str) -> Operation:
+    """Find an operation by its name, importing only its family.
+
+    Raises:
+        UsageError: there is no such operation.
+    """
+    family = name.partition(".")[0]
+    if family in FAMILIES:
+        importlib.import_module(f"herdr.ops.{family}")
+    if name not in OPERATIONS:
+        raise UsageError(f"there is no operation {name!r}")
+    return OPERATIONS[name]
+
+
+def project_of(context: Context, named: str | None) -> Project:
+    """The project that an asker means: the one named, else the agent's own, the one around `cwd`, the only one.
+
+    Args:
+        context: who asks, and from where.
+        named: a project's name, or a path inside its repo.
+
+    Raises:
+        UsageError: it is not registered, or several could be meant.
+    """
+    if context.agent is not None:
+        return _own_project(context, context.agent, named)
+    projects = fetch(context.conn, Project, "ORDER BY name")
+    if named is not None:
+        return _named(context, projects, named)
+    around = [p for p in projects if context.cwd.resolve().is_relative_to(Path(p.path))]
+    if around:
+        return max(around, key=lambda project: len(project.path))
+    if len(projects) == 1:
+        return projects[0]
+    if not projects:
+        raise UsageError("no project is registered", fix="run `herdr init` inside a git repo")
+    raise UsageError(
+        f"which project? {context.cwd} is in none of them",
+        fix=f"name one of {', '.join(p.name for p in projects)}",
+    )
+
+
+def _own_project(context: Context, agent: Agent, named: str | None) -> Project:
+    own = find(context.conn, Project, "WHERE id = ?", agent.project_id)
+    assert own is not None
+    if named is not None and named != own.name and not Path(named).is_dir():
+        raise RefusedError(f"{context.actor} works for project {own.name}, not {named!r}")
+    return own
+
+
+def _named(context: Context, projects: list[Project], named: str) -> Project:
+    for project in projects:
+        if project.name == named:
+            return project
+    path = (context.cwd / named).resolve()
+    for project in projects:
+        if path.is_relative_to(project.path) and path.exists():
+            return project
+    known = ", ".join(p.name for p in projects) or "none yet"
+    raise UsageError(
+        f"no project is called {named!r} (registered: {known})",
+        fix="run `herdr init` inside its repo, or check the name",
+    )
+
+
+def failure(error: HerdrError) -> dict[str, Any]:
+    """An error as the data that goes back to an agent."""
+    return {"error": error.message, "fix": error.fix, "exit_code": error.exit_code}

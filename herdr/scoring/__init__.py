@@ -1,0 +1,1 @@
+"""Scoring one commit: what the evaluator is, how it is run, and how its numbers are read."""

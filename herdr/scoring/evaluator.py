@@ -1,0 +1,86 @@
+"""What the evaluator of a project is, and the key that says whether two scores are comparable (DESIGN §8)."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from herdr.config import Config
+from herdr.errors import HerdrError
+from herdr.repo.overlay import protected_entries
+from herdr.store.rows import Evaluator, Project, find, get, insert, update
+
+#: Protected like the others, but not part of the key: policy and prose change no score.
+NOT_IN_KEY = ("piloop.toml", "*.md")
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """All that makes a score what it is. `protected` are gitignore patterns, `files` the blobs they cover."""
+
+    argv: Sequence[str]
+    link: Sequence[str]
+    metrics: Sequence[tuple[str, str]]
+    protected: Sequence[str]
+    files: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """A hash over argv, links, metric names and directions, and the content of what is protected."""
+        scored = {
+            p: blob for p, blob in sorted(self.files.items()) if p != NOT_IN_KEY[0] and not p.endswith(".md")
+        }
+        content = [list(self.argv), sorted(self.link), sorted(self.metrics), scored]
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+
+def define(config: Config, root: Path, commit: str) -> Definition:
+    """Describe the evaluator that `commit` holds.
+
+    Args:
+        config: the project's configuration.
+        root: the main checkout.
+        commit: where the protected files are taken from.
+
+    Raises:
+        HerdrError: a file that the evaluate command names is in the checkout, but not in the commit.
+    """
+    patterns = config.protected_patterns(root)
+    entries = protected_entries(root, commit, patterns)
+    for word in config.evaluate:
+        is_file = not Path(word).is_absolute() and (root / word).is_file()
+        if is_file and word in patterns and word.removeprefix("./") not in entries:
+            raise HerdrError(
+                f"{word} is not in commit {commit[:10]}, so it could not score anything",
+                fix=f"git add {word} && git commit, then run `herdr init` again",
+            )
+    return Definition(
+        argv=config.evaluate,
+        link=config.link,
+        metrics=[(metric.name, metric.direction) for metric in config.metrics],
+        protected=patterns,
+        files={path: f"{mode:o} {blob}" for path, (mode, blob) in entries.items()},
+    )
+
+
+def register(conn: sqlite3.Connection, project_id: int, definition: Definition, commit: str, actor: str) -> int:
+    """Make this the project's evaluator and return its id; one with the same key is taken up again."""
+    known = find(conn, Evaluator, "WHERE project_id = ? AND key = ?", project_id, definition.key)
+    text = msgspec.json.encode(definition).decode()
+    if known is None:
+        values = {"project_id": project_id, "key": definition.key, "commit_sha": commit, "definition": text}
+        evaluator_id = insert(conn, Evaluator, {**values, "actor": actor})
+    else:
+        evaluator_id = known.id
+        update(conn, Evaluator, known.id, {"commit_sha": commit, "definition": text, "actor": actor})
+    if get(conn, Project, project_id).evaluator_id != evaluator_id:
+        update(conn, Project, project_id, {"evaluator_id": evaluator_id, "actor": actor})
+    return evaluator_id
+
+
+def read_definition(evaluator: Evaluator) -> Definition:
+    """The definition as it was stored."""
+    return msgspec.json.decode(evaluator.definition, type=Definition)
