@@ -56,7 +56,7 @@ class Process(Struct, frozen=True, kw_only=True):
 
 
 class AgentProcess(Struct, frozen=True, kw_only=True):
-    """An agent's two processes: the wrapper, which is the pane's, and the harness, which is the wrapper's child."""
+    """An agent's two processes: the wrapper, which is the pane's, and its child, which is the harness."""
 
     wrapper: Process
     child: Process
@@ -65,9 +65,9 @@ class AgentProcess(Struct, frozen=True, kw_only=True):
 class Exit(Struct, frozen=True, kw_only=True):
     """How a process ended, `ended_at` in seconds since the epoch.
 
-    `error` says why it was not even started: `not_found` (with status 127); `permission`, `exec` (not a program, or
-    arguments too long), `cwd`, `launch` (no usable launch file; all with 126); `record` (74, its process could not
-    be written down).
+    `error` says why it was not even started: `not_found` (with status 127); `permission`, `exec` (not a program,
+    or arguments too long), `cwd`, `launch` (no usable launch file; all with 126); `record` (74, its process could
+    not be written down).
     """
 
     status: int | None = None

@@ -9,7 +9,8 @@ depends on nothing but the standard library. Files of the state directory that i
 - `exit.json`, how the harness ended, is on disk before the wrapper ends.
 """
 
-# ruff: noqa: PTH - importing pathlib would take longer than all that happens here.
+# Importing pathlib would take longer than all that happens here.
+# ruff: noqa: PTH104, PTH105, PTH123
 
 from __future__ import annotations
 

@@ -1,0 +1,118 @@
+"""How processes end: noticing it at once, and ending an agent with everything that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from herdr.runtime.api import Process
+from herdr.runtime.processes import alive, belongs, snapshot
+
+#: Seconds between looks where the system cannot tell us.
+LOOK = 0.2
+#: Seconds between looks at processes that were just sent a signal.
+SHORT_LOOK = 0.02
+#: Seconds from the first SIGKILL until what is still there is given up: the kernel will not let go of it.
+KILL_LIMIT = 10.0
+
+
+async def wait_end(process: Process) -> None:
+    """Return as soon as the process has ended: at once by its pidfd, within 0.2 s where there is none."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        while alive(process):
+            await anyio.sleep(LOOK)
+        return
+    loop, ended = asyncio.get_running_loop(), anyio.Event()
+    try:
+        # Only now is it certain that the descriptor is of this process and not of a later one.
+        if alive(process):
+            loop.add_reader(descriptor, ended.set)
+            try:
+                await ended.wait()
+            finally:
+                loop.remove_reader(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+async def end_tree_in_thread(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -> set[Process]:
+    """`end_tree` without blocking the loop; once begun it is finished, even if the caller is cancelled."""
+    return await anyio.to_thread.run_sync(partial(end_tree, agent, tuple(roots), grace=grace))
+
+
+def end_tree(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -> set[Process]:
+    """End all processes of an agent, politely first, and return those that could not be ended (normally none).
+
+    A process that was seen to be the agent's once stays so when its parent dies and it is handed to init, so one
+    that calls setsid, ignores SIGHUP and SIGTERM or goes on forking is ended too.
+
+    Args:
+        agent: the agent's mark, see `processes.mark`.
+        roots: the harness's process. Not the wrapper: it has to stay to record how the harness ended.
+        grace: seconds between SIGTERM and SIGKILL.
+    """
+    known = set(roots)
+    asked: set[Process] = set()
+    deadline = time.monotonic() + grace
+    while (members := _members(agent, known)) and time.monotonic() < deadline:
+        for process in members - asked:
+            _send(process, signal.SIGTERM)
+            _send(process, signal.SIGCONT)  # a stopped process gets its SIGTERM only then
+        asked |= members
+        _wait(members, min(deadline, time.monotonic() + LOOK))
+    deadline = time.monotonic() + KILL_LIMIT
+    while members and time.monotonic() < deadline:
+        for process in _frozen(agent, known, deadline):
+            _send(process, signal.SIGKILL)
+        _wait(members, min(deadline, time.monotonic() + LOOK))
+        members = _members(agent, known)
+    return members
+
+
+def _frozen(agent: str, known: set[Process], deadline: float) -> set[Process]:
+    """Stop all members until a scan finds no new one: what is stopped cannot fork away from the kill."""
+    frozen: set[Process] = set()
+    while (fresh := _members(agent, known) - frozen) and time.monotonic() < deadline:
+        for process in fresh:
+            _send(process, signal.SIGSTOP)
+        frozen |= fresh
+    return frozen
+
+
+def _members(agent: str, known: set[Process]) -> set[Process]:
+    members = belongs(snapshot(), agent, known)
+    known |= members
+    return members
+
+
+def _wait(processes: set[Process], until: float) -> None:
+    while time.monotonic() < until and any(alive(process) for process in processes):
+        time.sleep(SHORT_LOOK)
+
+
+def _send(process: Process, number: signal.Signals) -> None:
+    """Signal this very process, or nothing when it is gone: a pidfd cannot come to mean a later process."""
+    with suppress(ProcessLookupError, PermissionError):
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):
+            if alive(process):
+                os.kill(process.pid, number)
+            return
+        try:
+            if alive(process):
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)
