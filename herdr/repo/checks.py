@@ -161,6 +161,7 @@ def file_at(root: Path, commit: str, path: str) -> bytes | None:
 
 def is_ancestor(root: Path, old: str, new: str) -> bool:
     """Whether the history of `new` holds `old`; a commit's history holds the commit itself."""
+    old, new = resolve_commit(root, old), resolve_commit(root, new)
     return old == new or open_repo(root).descendant_of(new, old)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from herdr.errors import RefusedError
-from herdr.repo.checks import common_dir, is_ancestor, is_dirty
+from herdr.repo.checks import common_dir, is_dirty
 from herdr.repo.commits import interrupted
 from herdr.repo.git import run_git
 from herdr.repo.lock import repo_lock
-from herdr.repo.worktrees import Worktree, discard, list_worktrees
+from herdr.repo.worktrees import Worktree, discard, list_worktrees, repair
 
 OWN_BRANCHES = "piloop/"
 
@@ -37,12 +37,15 @@ def removable(root: Path, worktree: Path, *, pinned: Collection[str], in_use: bo
         return "it is locked (git worktree lock)"
     if not worktree.is_dir():
         return None
+    if not (worktree / ".git").is_file():
+        # Git would answer for the repo around it.
+        return "its .git file is gone, so git cannot say what it holds"
     unfinished = interrupted(worktree)
     if unfinished is not None:
         return f"a {unfinished} in it is not finished"
     if is_dirty(worktree):
         return "it has uncommitted work"
-    if not any(is_ancestor(root, found.commit, pin) for pin in pinned):
+    if found.commit != found.made.commit and not _kept(root, found.commit, pinned):
         return f"its commit {found.commit[:12]} is not pinned"
     return None
 
@@ -61,11 +64,12 @@ def remove_run_worktree(root: Path, worktree: Path, *, pinned: Collection[str], 
     """
     common = common_dir(root)
     with repo_lock(common):
+        repair(root, common)
         reason = removable(root, worktree, pinned=pinned, in_use=in_use)
         found = _find(root, worktree)
         if reason is not None or found is None or found.made is None:
             raise RefusedError(f"{worktree} stays: {reason}", fix=f"Look at it: git -C {worktree} status")
-        discard(common, worktree)
+        discard(root, common, worktree, found.made)
         if found.made.branch is not None:
             _drop_branch(root, found.made.branch, pinned)
 
@@ -75,9 +79,15 @@ def _find(root: Path, worktree: Path) -> Worktree | None:
     return next((found for found in list_worktrees(root)[1:] if found.path.resolve() == place), None)
 
 
+def _kept(root: Path, commit: str, pinned: Collection[str]) -> bool:
+    """Whether the commit is in the history of a pin."""
+    wanted = "".join(f"{line}\n" for line in (commit, *(f"^{pin}" for pin in pinned)))
+    return not run_git(root, "rev-list", "--ignore-missing", "-n", "1", "--stdin", input=wanted.encode()).out
+
+
 def _drop_branch(root: Path, branch: str, pinned: Collection[str]) -> None:
     ref = f"refs/heads/{branch}"
     tip = run_git(root, "rev-parse", "-q", "--verify", ref, check=False).text
     elsewhere = any(other.branch == branch for other in list_worktrees(root))
-    if branch.startswith(OWN_BRANCHES) and not elsewhere and any(is_ancestor(root, tip, pin) for pin in pinned):
+    if branch.startswith(OWN_BRANCHES) and not elsewhere and _kept(root, tip, pinned):
         run_git(root, "update-ref", "-d", ref, tip)

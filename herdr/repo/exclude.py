@@ -20,13 +20,13 @@ def add_excludes(common: Path, patterns: Sequence[str]) -> None:
         common: the repo's common git folder.
         patterns: gitignore patterns; those of earlier calls stay.
     """
+    path = Path(os.path.realpath(common / "info" / "exclude"))
+    if not _missing(path, patterns):
+        # The usual case must not wait for somebody's checkout.
+        return
     with repo_lock(common):
-        path = Path(os.path.realpath(common / "info" / "exclude"))
-        content = path.read_bytes() if path.exists() else b""
-        ours, rest = _split(content)
-        added = [line for line in map(os.fsencode, patterns) if line not in ours]
-        if not added:
-            return
+        ours, rest = _split(path)
+        added = _missing(path, patterns)
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f"{path.name}.herdr")
         fresh.write_bytes(b"\n".join([BEGIN, *ours, *added, END, b""]) + rest)
@@ -35,7 +35,13 @@ def add_excludes(common: Path, patterns: Sequence[str]) -> None:
         fresh.replace(path)
 
 
-def _split(content: bytes) -> tuple[list[bytes], bytes]:
+def _missing(path: Path, patterns: Sequence[str]) -> list[bytes]:
+    ours, _ = _split(path)
+    return [line for line in map(os.fsencode, patterns) if line not in ours]
+
+
+def _split(path: Path) -> tuple[list[bytes], bytes]:
+    content = path.read_bytes() if path.exists() else b""
     before, begin, after = content.partition(BEGIN + b"\n")
     block, end, behind = after.partition(END + b"\n")
     if not begin or not end:

@@ -102,13 +102,7 @@ def _copy_included(worktree: Path, root: Path) -> list[str]:
             f"{root / INCLUDE_FILE} names {size / 1e6:.0f} MB in {len(names)} files to copy into every worktree",
             fix="Name less there, and put large data under `link` in piloop.toml.",
         )
-    problems = []
-    for name in names:
-        try:
-            _copy(root / name, inside(worktree, name))
-        except (OSError, HerdrError) as error:
-            problems.append(f"{name} of {INCLUDE_FILE} was not copied: {error}")
-    return problems
+    return [problem for name in names if (problem := _copy(root, worktree, name))]
 
 
 def _included(root: Path) -> list[str]:
@@ -127,7 +121,16 @@ def _included(root: Path) -> list[str]:
     return kept
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(root: Path, worktree: Path, name: str) -> str | None:
+    """Copy one file unless there is one already; a sentence when that cannot be done."""
+    try:
+        _copy_file(root / name, inside(worktree, name))
+    except (OSError, HerdrError) as error:
+        return f"{name} of {INCLUDE_FILE} was not copied: {error}"
+    return None
+
+
+def _copy_file(source: Path, target: Path) -> None:
     if os.path.lexists(target):
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,9 @@ from herdr.errors import HerdrError
 #: Seconds for everything but checkouts; a healthy call takes milliseconds.
 DEFAULT_TIMEOUT = 60.0
 
+#: Characters of a command in a message; some carry hundreds of paths.
+SHOWN = 200
+
 #: What git, its filters and its transports need. GIT_DIR and friends of the caller would redirect our calls.
 KEPT_VARIABLES = (
     "PATH",
@@ -80,7 +83,9 @@ class GitError(HerdrError):
         self.command = tuple(command)
         self.repo = repo
         self.reason = reason
-        super().__init__(f"git {' '.join(command)} failed in {repo}: {reason}", fix=fix)
+        shown = " ".join(command)
+        shown = shown if len(shown) <= SHOWN else shown[:SHOWN] + "..."
+        super().__init__(f"git {shown} failed in {repo}: {reason}", fix=fix)
 
 
 def run_git(
@@ -142,11 +147,10 @@ def run_git(
 
 def identity(repo: Path) -> tuple[str, ...]:
     """Settings for `git` that let it commit in `repo`: none where the user configured a name and an address."""
-    missing = []
-    for key, fallback in (("user.name", "herdr"), ("user.email", "herdr@localhost")):
-        if not run_git(repo, "config", key, check=False).text:
-            missing += ["-c", f"{key}={fallback}"]
-    return tuple(missing)
+    listed = run_git(repo, "config", "-z", "--get-regexp", r"^user\.(name|email)$", check=False).fields
+    known = dict(field.partition("\n")[::2] for field in listed)
+    fallback = {"user.name": "herdr", "user.email": "herdr@localhost"}
+    return tuple(word for key in fallback if not known.get(key) for word in ("-c", f"{key}={fallback[key]}"))
 
 
 def commit_tree(repo: Path, tree: str, *, parents: Sequence[str], message: str) -> str:

@@ -120,12 +120,13 @@ def remove_detached(root: Path, path: Path) -> None:
     """
     common = common_dir(root)
     with repo_lock(common):
+        repair(root, common)
         made = made_by_herdr(common, path)
         if made is None and _admin_folder(common, path) is None and not path.exists():
             return
         if made is None or made.branch is not None:
             raise RefusedError(f"{path} is no scoring worktree of herdr's", fix=f"Look at it, then: rm -r {path}")
-        discard(common, path)
+        discard(root, common, path, made)
 
 
 def made_by_herdr(common: Path, path: Path) -> Made | None:
@@ -137,13 +138,22 @@ def made_by_herdr(common: Path, path: Path) -> Made | None:
         return None
 
 
-def discard(common: Path, path: Path) -> None:
+def discard(root: Path, common: Path, path: Path, made: Made) -> None:
     """Delete a worktree of ours and git's record of it. The caller holds the lock and knows it may go."""
-    admin = _admin_folder(common, path)
-    if path.exists():
-        delete_tree(path)
-    if admin is not None:
-        delete_tree(admin)
+    plan = Made(path=str(path.resolve()), branch=None, commit=made.commit)
+    with _noted(root, common, plan):
+        _undo(root, common, plan)
+
+
+def repair(root: Path, common: Path) -> None:
+    """Finish what a killed herdr left half made or half removed. The caller holds the lock.
+
+    Holding it means that nobody is at work, so whatever notes are there are of the dead.
+    """
+    for note in own_folder(common).glob("undo-*.json"):
+        with contextlib.suppress(msgspec.DecodeError):
+            _undo(root, common, msgspec.json.decode(note.read_bytes(), type=Made))
+        note.unlink()
 
 
 def delete_tree(path: Path) -> None:
@@ -164,12 +174,10 @@ def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree
     path = path.parent.resolve() / path.name
     plan = Made(path=str(path), branch=branch, commit=resolve_commit(root, commit))
     with repo_lock(common) as lock:
-        _repair(root, common)
-        _refuse_taken(root, plan)
-        # Only what this note names is ours to undo, so it is written once nothing is in the way.
-        note = own_folder(common) / f"creating-{os.urandom(8).hex()}.json"
-        note.write_bytes(msgspec.json.encode(plan))
-        with _undone_on_failure(root, common, plan, note):
+        repair(root, common)
+        # Only what a note names is ours to undo, so it is written once nothing is in the way.
+        _refuse_taken(root, common, plan)
+        with _noted(root, common, plan):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
             place = ("--no-track", "-b", branch) if branch else ("--detach",)
@@ -184,28 +192,26 @@ def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree
 
 
 @contextlib.contextmanager
-def _undone_on_failure(root: Path, common: Path, plan: Made, note: Path) -> Iterator[None]:
+def _noted(root: Path, common: Path, plan: Made) -> Iterator[None]:
+    """Undo `plan` if the body fails; if it is killed, the note lets the next call undo it."""
+    note = own_folder(common) / f"undo-{os.urandom(8).hex()}.json"
+    note.write_bytes(msgspec.json.encode(plan))
     try:
         yield
     except BaseException:
         _undo(root, common, plan)
+        note.unlink()
         raise
-    finally:
-        note.unlink()
-
-
-def _repair(root: Path, common: Path) -> None:
-    # Holding the lock means that whoever wrote these notes was killed before it was done.
-    for note in own_folder(common).glob("creating-*.json"):
-        with contextlib.suppress(msgspec.DecodeError):
-            _undo(root, common, msgspec.json.decode(note.read_bytes(), type=Made))
-        note.unlink()
+    note.unlink()
 
 
 def _undo(root: Path, common: Path, plan: Made) -> None:
     path = Path(plan.path)
-    if _admin_folder(common, path) is not None:
-        discard(common, path)
+    admin = _admin_folder(common, path)
+    if admin is not None:
+        if path.exists():
+            delete_tree(path)
+        delete_tree(admin)
     # An empty folder may be our own mkdir; a full one that git does not know is somebody else's.
     with contextlib.suppress(OSError):
         path.rmdir()
@@ -215,13 +221,13 @@ def _undo(root: Path, common: Path, plan: Made) -> None:
         run_git(root, "update-ref", "-d", f"refs/heads/{plan.branch}", plan.commit, check=False)
 
 
-def _refuse_taken(root: Path, plan: Made) -> None:
+def _refuse_taken(root: Path, common: Path, plan: Made) -> None:
     path = Path(plan.path)
     if os.path.lexists(path):
         raise RefusedError(
             f"{path} exists already", fix=f"Look at what it is, then move it away: mv {path} {path}.old"
         )
-    if _admin_folder(common_dir(root), path) is not None:
+    if _admin_folder(common, path) is not None:
         raise RefusedError(f"git still lists a worktree at {path}", fix=f"Run: git -C {root} worktree prune")
     if plan.branch is None:
         return
@@ -259,7 +265,9 @@ def _admin_folder(common: Path, path: Path) -> Path | None:
 
 def _drop_unnamed_admin(common: Path, path: Path) -> None:
     # Killed between its first two steps, git leaves a record that names no worktree and that prune spares.
-    for admin in (common / "worktrees").glob(f"{path.name}*"):
+    for admin in (common / "worktrees").glob("*"):
+        if not admin.name.startswith(path.name):
+            continue
         number = admin.name.removeprefix(path.name)
         if (number == "" or number.isdigit()) and not (admin / "gitdir").exists():
             delete_tree(admin)
