@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 import pluggy
+
+from herdr.errors import HerdrError
+
+if TYPE_CHECKING:
+    from herdr.harness.files import json_lines
+    from herdr.harness.program import check_program
+    from herdr.harness.template import CommandHarness
 
 __all__ = [
     "AgentInfo",
@@ -20,6 +27,7 @@ __all__ = [
     "CandidateInfo",
     "Cause",
     "ClaimAnswer",
+    "CommandHarness",
     "CommentInfo",
     "DoctorCheck",
     "DoctorResult",
@@ -28,6 +36,7 @@ __all__ = [
     "EvaluationResult",
     "Harness",
     "HarnessStatus",
+    "HerdrError",
     "IdeaInfo",
     "Launch",
     "LaunchContext",
@@ -39,7 +48,9 @@ __all__ = [
     "Seed",
     "SendRules",
     "Usage",
+    "check_program",
     "hookimpl",
+    "json_lines",
 ]
 
 hookimpl = pluggy.HookimplMarker("herdr")
@@ -301,10 +312,12 @@ class SendRules(Struct, frozen=True, kw_only=True):
 
 
 class Seed(Struct, frozen=True, kw_only=True):
-    """A file to write before the launch; never over one that exists unless `replace`."""
+    """A file to write, or a link to make, before the launch; never over one that exists unless `replace`."""
 
     path: Path
-    content: str
+    content: str = ""
+    link: Path | None = None
+    """The file that the link points to: a login of the user's that is shared, not copied."""
     mode: int = 0o600
     replace: bool = True
 
@@ -405,3 +418,21 @@ class Harness(Protocol):
 
     def received(self, context: LaunchContext, text: str) -> bool | None:
         """Whether the harness's own files show that `text` was taken; None when they cannot tell."""
+
+
+# --- what the host offers to harnesses ------------------------------------------------------------------------
+
+_OFFERED = {
+    "CommandHarness": "herdr.harness.template",
+    "check_program": "herdr.harness.program",
+    "json_lines": "herdr.harness.files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load an offered helper when it is first asked for: the structs above must import fast."""
+    if name not in _OFFERED:
+        raise AttributeError(f"module 'herdr.api' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_OFFERED[name]), name)
