@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 OLDEST_TMUX = (3, 2)
 HOME_WINDOW = "home"
 PROJECT_OPTION = "@herdr_project"
+HOME_OPTION = "@herdr_home"
 INSTALL = "brew install tmux" if sys.platform == "darwin" else "sudo apt install tmux"
 #: Seconds for tmux to start, to end, or to make its socket anew.
 PATIENCE = 5.0
@@ -167,6 +168,7 @@ class TmuxServer:
         size = ("-x", str(width), "-y", str(height))
         place = ("-n", HOME_WINDOW, "-c", escape_format(str(cwd)))
         (session,) = self.command("new-session", "-d", "-P", "-F", "#{session_id}", "-s", name, *size, *place)
+        self.command("set-option", "-w", "-t", f"{session}:", HOME_OPTION, "1")
         self.command("set-option", "-t", session, PROJECT_OPTION, key)
         return SessionRef(id=session, name=name)
 
@@ -227,10 +229,10 @@ class TmuxServer:
 
     def _revive_home(self, session: str) -> None:
         """Start the shell of `home` again when the person has left it."""
-        fields = "#{pane_dead} #{pane_id} #{window_name}"
+        fields = f"#{{pane_dead}}#{{{HOME_OPTION}}} #{{pane_id}}"
         for line in self.command("list-panes", "-s", "-t", session, "-F", fields):
-            dead, pane, window = line.split(" ", 2)
-            if dead == "1" and window == HOME_WINDOW:
+            dead_home, pane = line.split(" ")
+            if dead_home == "11":
                 self.command("respawn-pane", "-t", pane)
 
 

@@ -22,7 +22,7 @@ CHDIR_PATIENCE = 2.0
 
 # The fields are told apart by a tab, and what a program or a path could put a tab into stands last.
 _FIELDS = (
-    "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
+    "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_time}",
     "#{pane_in_mode}", f"#{{?{AGENT_OPTION},1,0}}", "#{window_name}", "#{pane_start_command}",
     "#{pane_current_path}", "#{pane_title}",
 )  # fmt: skip
@@ -33,7 +33,8 @@ class PaneInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What tmux knows about a pane.
 
     `in_mode` is set while a person scrolls in it; `agent` when herdr opened it; `dead` once its process has
-    ended, with the exit `status`, or None when a signal ended it. `start_command` is the argv as tmux writes it.
+    ended, with the exit `status`, or None when a signal ended it, at `ended` in seconds since the epoch (0 in
+    tmux 3.2, which does not tell). `start_command` is the argv as tmux writes it.
     """
 
     pane: str
@@ -42,6 +43,7 @@ class PaneInfo(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     dead: bool
     status: int | None
+    ended: int
     in_mode: bool
     agent: bool
     name: str
@@ -123,9 +125,9 @@ async def prune_ended(client: ControlClient, keep: int = KEPT_ENDED) -> list[str
     """
     panes = await list_panes(client)
     living = {pane.window for pane in panes if not pane.dead}
-    ended = {pane.window for pane in panes if pane.agent} - living
-    oldest_first = sorted(ended, key=lambda window: int(window[1:]))
-    closed = oldest_first[: max(0, len(oldest_first) - keep)]
+    ended = [pane for pane in panes if pane.agent and pane.window not in living]
+    oldest_first = sorted(ended, key=lambda pane: (pane.ended, int(pane.window[1:])))
+    closed = list(dict.fromkeys(pane.window for pane in oldest_first[: max(0, len(ended) - keep)]))
     for window in closed:
         await kill_window(client, window)
     return closed
@@ -151,9 +153,9 @@ def _window_name(name: str) -> str:
 
 def _pane_info(line: str) -> PaneInfo:
     fields = line.split("\t", len(_FIELDS) - 1)
-    pane, window, session, pid, dead, status, in_mode, agent, name, command, path, title = fields
+    pane, window, session, pid, dead, status, ended, in_mode, agent, name, command, path, title = fields
     return PaneInfo(
         pane=pane, window=window, session=session, pid=int(pid), dead=dead == "1",
-        status=int(status) if status else None, in_mode=in_mode != "0", agent=agent == "1",
+        status=int(status) if status else None, ended=int(ended or 0), in_mode=in_mode != "0", agent=agent == "1",
         name=name, start_command=command, path=path, title=title,
     )  # fmt: skip
