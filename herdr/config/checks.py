@@ -68,6 +68,11 @@ def relative_path(value: str) -> Fault:
     return text(value)
 
 
+def pattern(value: str) -> Fault:
+    """A gitignore pattern: a leading slash means the repo's root there."""
+    return relative_path(value.removeprefix("/"))
+
+
 def text(value: str) -> Fault:
     """No operating system call takes a NUL byte."""
     return ("holds a NUL character", "remove it") if "\x00" in value else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import tomli
 from msgspec import inspect
 
-from herdr.config.mistakes import BARE_KEY, Mistake, show
+from herdr.config.mistakes import BARE_KEY, Mistake, at_key, show
 from herdr.config.shape import plain
 
 PREFIX = "PILOOP_PROJECT_"
@@ -34,27 +35,32 @@ class Overrides:
         """The data with every override in it; the argument is not changed."""
         for name, text in self._variables.items():
             shown = name if BARE_KEY.fullmatch(name) else ascii(name)
-            if not text.isprintable() and has_surrogates(text):
+            if has_surrogates(name + text):
                 self.mistakes.append(Mistake(shown, "not UTF-8", "set it to UTF-8 text", ascii(text)[:60]))
                 continue
             written = name[len(PREFIX) :].split("__")
             keys, value = resolve(self._root, data, written, text)
             changed = put(data, keys, value)
             if changed is None:
-                problem = f"there is no table {'.'.join(keys[:-1])} that it could be in"
+                problem = f"there is no table {path_of(keys[:-1])} that it could be in"
                 self.mistakes.append(Mistake(shown, problem, "set the whole value, or another key", show(text)))
                 continue
             data = changed
-            self._names[".".join(keys)] = shown
+            self._names[path_of(keys)] = shown
         return data
 
     def named(self, mistake: Mistake) -> Mistake:
         """The mistake, at the variable's name where its value came from one."""
-        for path, name in self._names.items():
+        for path, name in sorted(self._names.items(), key=lambda item: -len(item[0])):
             rest = mistake.path[len(path) :]
             if mistake.path.startswith(path) and rest[:1] in ("", ".", "["):
                 return Mistake(name + rest, mistake.problem, mistake.fix, mistake.value)
         return mistake
+
+
+def path_of(keys: list[str]) -> str:
+    """The path of nested keys."""
+    return functools.reduce(at_key, keys, "")
 
 
 def has_surrogates(text: str) -> bool:

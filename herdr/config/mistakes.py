@@ -33,7 +33,7 @@ class Mistake(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         at = self.path if self.value is None else f"{self.path} = {self.value}"
         end = "" if self.fix.endswith((".", "?")) else "."
-        return f"{at}: {self.problem}. Fix: {self.fix}{end}"
+        return printable(f"{at}: {self.problem}. Fix: {self.fix}{end}")
 
 
 class ConfigError(HerdrError):
@@ -50,6 +50,11 @@ class ConfigError(HerdrError):
         self.file = file
         self.mistakes = tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in mistakes))
+
+
+def printable(text: str) -> str:
+    """The text on one line: what a file holds must neither break the line nor control the terminal."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def at_key(path: str, key: str) -> str:

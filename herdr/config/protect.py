@@ -27,7 +27,7 @@ def default_patterns(root: Path, evaluate: Sequence[str], link: Sequence[str]) -
 
 def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
     """The repo-relative paths of the files that the words of a command name."""
-    words = [part for word in evaluate for part in (word, *SEPARATORS.split(word)) if part]
+    words = [part for word in evaluate for part in parts_of(word) if part]
     for before, word in zip(["", *words], words, strict=False):
         names = [word]
         if before == "-m":
@@ -37,6 +37,11 @@ def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
             path = inside(root, name)
             if path:
                 yield path
+
+
+def parts_of(word: str) -> list[str]:
+    """What may be a path in one word of an argv: all of it, what follows `=`, words of a shell command."""
+    return [word, word.partition("=")[2], *SEPARATORS.split(word)]
 
 
 def inside(root: Path, name: str) -> str | None:

@@ -198,6 +198,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """The fix for a word that is not known."""
     import difflib  # only a file with a mistake pays for it
 
-    known = list(known)
+    known = [at_key("", each) for each in known]
     close = difflib.get_close_matches(word[:100], known, n=1)
     return f"did you mean `{close[0]}`?" if close else f"use one of {', '.join(known)}"

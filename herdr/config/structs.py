@@ -24,6 +24,7 @@ Name = Annotated[str, Meta(min_length=1, extra={"check": checks.text})]
 ProjectName = Annotated[str, Meta(extra={"check": checks.project_name})]
 MetricName = Annotated[str, Meta(extra={"check": checks.metric_name})]
 SocketName = Annotated[str, Meta(extra={"check": checks.socket_name})]
+Pattern = Annotated[str, Meta(extra={"check": checks.pattern})]
 RepoPath = Annotated[str, Meta(extra={"check": checks.relative_path})]
 Regex = Annotated[str, Meta(extra={"check": checks.regex})]
 ReceivedRegex = Annotated[str, Meta(extra={"check": checks.received_regex})]
@@ -184,7 +185,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     evaluate_timeout: Seconds = 600.0
     evaluate_env: tuple[Variable, ...] = ()
     max_evaluations: Count = 1
-    protect: tuple[RepoPath, ...] | None = None
+    protect: tuple[Pattern, ...] | None = None
     attempts: Count = 2
     runtime: Literal["subprocess", "herdr"] = "subprocess"
     harnesses: Names | None = None
