@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import secrets
 import stat
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,8 +47,8 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         root = Path(named).expanduser().absolute() if named else default
         if root.resolve() == default.resolve():
             return cls(root=root, socket_name=DEFAULT_SOCKET)
-        digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:8]
-        return cls(root=root, socket_name=f"{DEFAULT_SOCKET}-{digest}")
+        digest = zlib.crc32(os.fsencode(root.resolve()))
+        return cls(root=root, socket_name=f"{DEFAULT_SOCKET}-{digest:08x}")
 
     @property
     def database(self) -> Path:
@@ -153,7 +152,7 @@ def atomic_write(path: Path, data: bytes | str, mode: int = 0o600) -> None:
         HerdrError: full disk, no permission and the like; the old file is then untouched.
     """
     content = data.encode() if isinstance(data, str) else data
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:  # noqa: PTH123
             os.fchmod(file.fileno(), mode)
