@@ -22,9 +22,9 @@ CHDIR_PATIENCE = 2.0
 
 # The fields are told apart by a tab, and what a program or a path could put a tab into stands last.
 _FIELDS = (
-    "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_time}",
-    "#{pane_in_mode}", f"#{{?{AGENT_OPTION},1,0}}", "#{window_name}", "#{pane_start_command}",
-    "#{pane_current_path}", "#{pane_title}",
+    "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
+    "#{pane_dead_time}", "#{pane_in_mode}", f"#{{?{AGENT_OPTION},1,0}}", "#{window_name}",
+    "#{pane_start_command}", "#{pane_current_path}", "#{pane_title}",
 )  # fmt: skip
 _FORMAT = "\t".join(_FIELDS)
 

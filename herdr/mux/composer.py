@@ -1,0 +1,100 @@
+"""Judging what stands in an agent's input line: may a text be typed, is it ours, was it taken."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from herdr.api import ScreenRules, SendRules
+from herdr.harness.screen import Reading, bottom_lines
+from herdr.runtime.api import Delivery, Screen
+
+#: Bytes of one line that a terminal in its usual line mode keeps; the rest, and the Enter, would be lost.
+LINE_LIMIT = 1023 if sys.platform == "darwin" else 4095
+
+# The frames that input lines are drawn in.
+_FRAME = re.compile("[\\s\u2500-\u257f]+")
+
+
+def refused(text: str, screen: ScreenRules, send: SendRules) -> Delivery | None:
+    """Say why a cleaned text can never be typed into such a program, or None."""
+    if not send.accepts:
+        return Delivery(state="failed", detail="this program never reads its terminal")
+    if not text:
+        return Delivery(state="failed", detail="nothing is left of the text once it is cleaned")
+    longest = max(len(line.encode()) for line in text.split("\n"))
+    if screen.composer is None and longest > LINE_LIMIT:
+        detail = f"a line of {longest} bytes is too long for a program that reads lines ({LINE_LIMIT} at most)"
+        return Delivery(state="failed", detail=detail)
+    return None
+
+
+def obstacle(screen: Screen | None, reading: Reading, rules: ScreenRules, send: SendRules) -> Delivery | None:
+    """Say why nothing may be typed right now, or None (DESIGN §6, rules 7 and 11)."""
+    stands_in_the_way = _in_the_way(screen, reading)
+    if stands_in_the_way is not None:
+        return stands_in_the_way
+    if reading.state == "ended":
+        return _waiting(f"its screen says that it has ended: {reading.evidence}")
+    if reading.state == "busy" and not send.while_busy:
+        return _waiting("it is busy, and takes no text during a turn")
+    if rules.composer is not None and reading.composer is None:
+        return _waiting("its input line is not on the screen")
+    if reading.composer:
+        return _waiting(f"a draft stands in its input line: {reading.composer[:80]}")
+    return None
+
+
+def _in_the_way(screen: Screen | None, reading: Reading) -> Delivery | None:
+    if screen is None:
+        return Delivery(state="failed", detail="its pane is gone")
+    if screen.dead:
+        return Delivery(state="failed", detail="its program has ended")
+    if screen.in_mode:
+        return _waiting("somebody scrolls in its pane (copy mode)")
+    if reading.state == "blocked":
+        return _waiting(f"a dialog is open ({reading.rule}): {reading.evidence}")
+    return None
+
+
+def takes_keys(screen: Screen | None, reading: Reading) -> bool:
+    """Whether a key would reach the program itself: no dialog, no copy mode, not ended."""
+    return _in_the_way(screen, reading) is None
+
+
+def holds(reading: Reading, screen: Screen, rules: ScreenRules, text: str) -> bool:
+    """Whether the input line holds exactly this text.
+
+    White space and frames do not count, because a program wraps a long text over several rows. A rule that gives
+    only the first row is enough when the rest stands right below it.
+    """
+    typed, wanted = _bare(reading.composer or ""), _bare(text)
+    if typed == wanted:
+        return True
+    if not typed or not wanted.startswith(typed):
+        return False
+    shown = _bare(bottom_lines(screen.text, rules.lines))
+    # The last row that starts like our text must be where all of it stands, not an echo further up.
+    return shown.rfind(wanted) >= 0 and shown.rfind(wanted) == shown.rfind(typed)
+
+
+def shows(screen: Screen, text: str) -> bool:
+    """Whether a text stands anywhere on the screen, as a terminal echoes it."""
+    return _bare(text) in _bare(screen.text)
+
+
+def times_received(send: SendRules, screen: Screen, text: str) -> int:
+    """How often the screen shows, by the harness's `received` rule, that this text was taken."""
+    if send.received is None:
+        return 0
+    words = r"\s+".join([re.escape(word) for word in text.split()])
+    pattern = send.received.replace("{text}", words)
+    return sum(1 for _ in re.finditer(pattern, screen.text, re.MULTILINE))
+
+
+def _bare(text: str) -> str:
+    return _FRAME.sub("", text)
+
+
+def _waiting(why: str) -> Delivery:
+    return Delivery(state="waiting", detail=why)
