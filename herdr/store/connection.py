@@ -71,6 +71,7 @@ def version_of(path: Path) -> int:
 def prepare(store: Store, mode: Mode) -> None:
     """Set what every connection of herdr needs, and let the authorizer guard it from then on."""
     store.row_factory = sqlite3.Row
+    store.execute("SELECT 1 FROM sqlite_schema LIMIT 1").close()  # finds a damaged schema now, not in mid-work
     if mode == "daemon":
         store.execute("PRAGMA journal_mode = WAL")
     store.execute("PRAGMA synchronous = NORMAL")

@@ -93,6 +93,8 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translate(error, path) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise cannot_open(path) from error
     except OSError as error:
         where = error.filename or path
         raise StoreError(

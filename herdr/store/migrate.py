@@ -139,6 +139,8 @@ def create(path: Path, steps: Sequence[Step]) -> None:
         unfinished.with_name(unfinished.name + rest).unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with contextlib.closing(connect(unfinished)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")  # a crash leaves a file that the next start removes
+        connection.execute("PRAGMA journal_mode = MEMORY")
         for step in steps:
             apply(connection, step, path)
         connection.execute("PRAGMA journal_mode = WAL")

@@ -24,7 +24,8 @@ VALUE_BYTES = 4_000_000
 # The first use of a table-valued function in a connection asks leave to declare its columns, as if it were DDL.
 TABLE_FUNCTIONS = """
 SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_foreign_key_list(''), pragma_index_info(''),
-    pragma_index_list(''), pragma_index_xinfo(''), pragma_table_info(''), pragma_table_list, pragma_table_xinfo('')
+    pragma_index_list(''), pragma_index_xinfo(''),
+    pragma_table_info(''), pragma_table_list, pragma_table_xinfo('')
 """
 
 # The rules of a person's SQL that no authorizer can see. A BEFORE trigger, so that the event triggers of the same
