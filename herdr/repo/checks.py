@@ -149,14 +149,14 @@ def file_at(root: Path, commit: str, path: str) -> bytes | None:
     """The content of a file as `commit` holds it; None when it has no file there."""
     import pygit2
 
-    repo = open_repo(root)
+    found = open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree)
     try:
-        entry = repo[resolve_commit(root, commit)].peel(pygit2.Tree)[path]
-    except KeyError:
-        # A partial clone knows the name and fetches the content only when git asks for it.
+        entry = found[path]
+        return entry.data if isinstance(entry, pygit2.Blob) else None
+    except (KeyError, pygit2.GitError):
+        # A partial clone knows the name, and fetches the content only when git asks for it.
         fetched = run_git(root, "cat-file", "blob", f"{commit}:{path}", check=False)
         return fetched.out if fetched.code == 0 else None
-    return entry.data if isinstance(entry, pygit2.Blob) else None
 
 
 def is_ancestor(root: Path, old: str, new: str) -> bool:

@@ -69,7 +69,7 @@ def remove_run_worktree(root: Path, worktree: Path, *, pinned: Collection[str], 
         found = _find(root, worktree)
         if reason is not None or found is None or found.made is None:
             raise RefusedError(f"{worktree} stays: {reason}", fix=f"Look at it: git -C {worktree} status")
-        discard(root, common, worktree, found.made)
+        discard(root, common, worktree)
         if found.made.branch is not None:
             _drop_branch(root, found.made.branch, pinned)
 

@@ -126,7 +126,7 @@ def remove_detached(root: Path, path: Path) -> None:
             return
         if made is None or made.branch is not None:
             raise RefusedError(f"{path} is no scoring worktree of herdr's", fix=f"Look at it, then: rm -r {path}")
-        discard(root, common, path, made)
+        discard(root, common, path)
 
 
 def made_by_herdr(common: Path, path: Path) -> Made | None:
@@ -138,9 +138,9 @@ def made_by_herdr(common: Path, path: Path) -> Made | None:
         return None
 
 
-def discard(root: Path, common: Path, path: Path, made: Made) -> None:
+def discard(root: Path, common: Path, path: Path) -> None:
     """Delete a worktree of ours and git's record of it. The caller holds the lock and knows it may go."""
-    plan = Made(path=str(path.resolve()), branch=None, commit=made.commit)
+    plan = Made(path=str(path.resolve()), branch=None, commit="")
     with _noted(root, common, plan):
         _undo(root, common, plan)
 
