@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -75,6 +76,7 @@ def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) ->
     present = {path: entry for path, entry in _entries_of_index(worktree) if protected.covers(path, entry[0])}
     for path in present.keys() - wanted.keys():
         _clear(worktree, path)
+        _drop_empty_parents(worktree, path)
     files = [path for path, (mode, _) in wanted.items() if mode != SUBMODULE]
     with tempfile.TemporaryDirectory(dir=worktree.parent, prefix=".overlay-") as temporary:
         _check_out(root, commit, files, Path(temporary))
@@ -128,6 +130,13 @@ def _clear(worktree: Path, path: str) -> None:
         delete_tree(target)
     else:
         target.unlink(missing_ok=True)
+
+
+def _drop_empty_parents(worktree: Path, path: str) -> None:
+    # As git does, which knows no empty folders: their presence could tell the evaluator something.
+    with contextlib.suppress(OSError):
+        for parent in PurePosixPath(path).parents[:-1]:
+            (worktree / parent).rmdir()
 
 
 def _make_parents(worktree: Path, path: str) -> None:
