@@ -15,7 +15,10 @@ from herdr.errors import HerdrError
 
 DEFAULT_SOCKET = "herdr"
 #: What herdr keeps in its home; SQLite and log rotation add endings to these names.
-OURS = ("agents", "backups", "evaluations", "herdr.db", "herdr.lock", "herdr.log", "tmux.conf", "workspaces")
+OURS = (
+    "agents", "backups", "bin", "evaluations", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux.conf",
+    "tmux.pid", "workspaces",
+)  # fmt: skip
 EXPLAINED = {
     errno.ENOSPC: ("the disk is full", "free some space, or set PILOOP_HOME to a folder on another disk"),
     errno.EDQUOT: ("the disk quota is used up", "free some space, or set PILOOP_HOME to another disk"),
@@ -82,6 +85,15 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     def evaluation_dir(self, evaluation_id: int) -> Path:
         """One scoring's worktree and output."""
         return self.root / "evaluations" / str(evaluation_id)
+
+    @property
+    def bin(self) -> Path:
+        """First on every agent's PATH: the `piloop` of this installation."""
+        return self.root / "bin"
+
+    def profile_dir(self, project: str, harness: str) -> Path:
+        """What a harness keeps between the agents of a project: its own settings, never the user's."""
+        return self.root / "profiles" / project / harness
 
     def workspace(self, project: str) -> Path:
         """The folder that all runs of a project share, by the project's name."""

@@ -81,19 +81,29 @@ def run(context: Context, name: str, arguments: Mapping[str, object]) -> Any:
         RefusedError: the asker's role may not do this.
         HerdrError: whatever the operation itself refuses.
     """
+    wanted, request = check(context, name, arguments)
+    if not wanted.writes:
+        return perform(context, wanted, request)
+    with transaction(context.conn):
+        return perform(context, wanted, request)
+
+
+def check(context: Context, name: str, arguments: Mapping[str, object]) -> tuple[Operation, Request]:
+    """Find an operation, make sure that the asker may use it, and convert its arguments; see `run`."""
     wanted = look_up(name)
     if context.role not in wanted.who:
         raise RefusedError(
             f"{context.actor} may not use {name}", fix="write what you want in a comment; a person reads it"
         )
     try:
-        request = msgspec.convert(dict(arguments), wanted.request)
+        return wanted, msgspec.convert(dict(arguments), wanted.request)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: {error}") from error
-    if not wanted.writes:
-        return msgspec.to_builtins(wanted.function(context, request))
-    with transaction(context.conn):
-        return msgspec.to_builtins(wanted.function(context, request))
+
+
+def perform(context: Context, wanted: Operation, request: Request) -> Any:
+    """Carry out a checked operation; one that writes must be inside a transaction."""
+    return msgspec.to_builtins(wanted.function(context, request))
 
 
 def look_up(name: str) -> Operation:

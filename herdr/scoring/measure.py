@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -18,6 +17,8 @@ from herdr.errors import HerdrError, RefusedError
 from herdr.repo.furnish import furnish
 from herdr.repo.overlay import overlay
 from herdr.repo.worktrees import create_detached, remove_detached, verify_detached
+from herdr.runtime.ending import end_tree_in_thread
+from herdr.runtime.processes import MARK
 from herdr.scoring.metrics import BadMetricsError, read_metrics
 
 #: What an evaluate command may see of the daemon's environment; anything else only by `evaluate_env`.
@@ -28,7 +29,10 @@ ERROR_LIMIT = 600
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One scoring to do. `timeout` is in seconds; `folder` is ours alone and may hold remains of a killed one."""
+    """One scoring to do. `timeout` is in seconds; `folder` is ours alone and may hold remains of a killed one.
+
+    `mark` tells the command's processes from all others, see `runtime.processes`.
+    """
 
     root: Path
     commit: str
@@ -41,6 +45,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     env: Mapping[str, str]
     folder: Path
+    mark: str
 
     @property
     def worktree(self) -> Path:
@@ -68,23 +73,24 @@ def evaluator_environment(environ: Mapping[str, str], named: Sequence[str]) -> d
     }
 
 
-async def measure(job: Job, started: Callable[[int], None]) -> Score:
-    """Score a commit on this machine.
+async def nowhere_else() -> None:
+    """No plugin takes the scoring."""
 
-    The command runs in a session of its own and is killed with all its children when it is too slow, or when
-    this coroutine is cancelled. What it printed stays in `job.folder` until the folder is removed.
 
-    Args:
-        job: what to score, and how.
-        started: told the pid of the command, so that a crash of the daemon does not leave it running.
+async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = nowhere_else) -> Score:
+    """Score a commit: in the prepared worktree, by `elsewhere` if that gives a score, else on this machine.
+
+    The command and all that it started are killed when it has ended, when it is too slow, and when this coroutine
+    is cancelled; after a crash, by the next scoring with the same mark. What it printed stays in `job.folder`.
 
     Raises:
         HerdrError: the worktree could not be made; that is not the candidate's fault.
     """
+    await end_tree_in_thread(job.mark, grace=0)
     await anyio.to_thread.run_sync(prepare, job)
     try:
         await anyio.to_thread.run_sync(_furnish, job)
-        return await run_command(job, started)
+        return await elsewhere() or await run_command(job)
     except RefusedError as error:
         # The candidate brought something of its own where a link goes: nobody else's fault.
         return Score(metrics={}, error=error.message, seconds=0.0)
@@ -106,11 +112,11 @@ def _furnish(job: Job) -> None:
     furnish(job.worktree, root=job.root, link=job.link, workspace=job.workspace)
 
 
-async def run_command(job: Job, started: Callable[[int], None]) -> Score:
+async def run_command(job: Job) -> Score:
     """Run the evaluate command in the prepared worktree and read its metrics."""
     metrics_file = job.folder / "metrics.json"
     metrics_file.unlink(missing_ok=True)
-    env = {**job.env, "PILOOP_METRICS_FILE": str(metrics_file)}
+    env = {**job.env, MARK: job.mark, "PILOOP_METRICS_FILE": str(metrics_file)}
     begin = time.monotonic()
     with (job.folder / "stdout.txt").open("wb") as out, (job.folder / "stderr.txt").open("wb") as err:
         try:
@@ -120,24 +126,17 @@ async def run_command(job: Job, started: Callable[[int], None]) -> Score:
             )  # fmt: skip
         except OSError as error:
             return Score(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
-        started(process.pid)
         try:
             with anyio.move_on_after(job.timeout) as limit:
                 await process.wait()
         finally:
-            kill_group(process.pid)
             with anyio.CancelScope(shield=True):
+                await end_tree_in_thread(job.mark, grace=0)
                 await process.wait()
     seconds = time.monotonic() - begin
     if limit.cancelled_caught:
         return Score(metrics={}, error=f"the evaluate command ran longer than {job.timeout:g} s", seconds=seconds)
     return _read(job, metrics_file, process.returncode or 0, seconds)
-
-
-def kill_group(pid: int) -> None:
-    """Kill a process group that we started, with every child that stayed in it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _read(job: Job, metrics_file: Path, code: int, seconds: float) -> Score:

@@ -111,7 +111,6 @@ class Agent(Row, frozen=True, kw_only=True):
     window: str | None
     pane: str | None
     pid: int | None
-    pid_started: float | None
     launched_at: str
     started_at: str | None
     ready_at: str | None
@@ -177,8 +176,6 @@ class Measurement(Row, frozen=True, kw_only=True):
     metrics: str
     error: str | None
     seconds: float | None
-    pid: int | None
-    pid_started: float | None
 
     @property
     def values(self) -> dict[str, float]:
@@ -289,11 +286,11 @@ def emit(
     *,
     project_id: int | None = None,
     target: tuple[str, int] | None = None,
-    **payload: object,
+    payload: Mapping[str, object] | None = None,
 ) -> None:
     """Log what has no row of its own to change."""
     target_kind, target_id = target or (None, None)
     conn.execute(
         "INSERT INTO emit (kind, actor, project_id, target_kind, target_id, payload) VALUES (?, ?, ?, ?, ?, ?)",
-        (kind, actor, project_id, target_kind, target_id, msgspec.json.encode(payload).decode()),
+        (kind, actor, project_id, target_kind, target_id, msgspec.json.encode(payload or {}).decode()),
     )

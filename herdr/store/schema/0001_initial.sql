@@ -108,7 +108,7 @@ CREATE TABLE agents (
     token_hash TEXT NOT NULL,                                 -- SHA-256 of the token its requests must carry
     briefed_to INTEGER NOT NULL DEFAULT 0,                    -- comments up to this id are in its brief
     session TEXT, window TEXT, pane TEXT,                     -- tmux ids
-    pid INTEGER, pid_started REAL,
+    pid INTEGER,                                              -- of the harness
     launched_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     started_at TEXT,                                          -- its process ran
     ready_at TEXT,
@@ -166,7 +166,6 @@ CREATE TABLE measurements (
     metrics TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(metrics)),
     error TEXT,
     seconds REAL,
-    pid INTEGER, pid_started REAL,                            -- the evaluate command, to end it after a crash
     queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     started_at TEXT,
     finished_at TEXT,

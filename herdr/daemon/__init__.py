@@ -1,0 +1,1 @@
+"""What runs while nobody looks: scheduler, one supervisor per agent, scoring lanes, steering, mailbox, outbox."""

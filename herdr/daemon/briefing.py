@@ -1,0 +1,99 @@
+"""Gathers what an agent is told, and has the plugins compose its brief."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from herdr.api import BriefContext, BriefSection
+from herdr.config import Config
+from herdr.daemon.judging import bar_of, score_of
+from herdr.daemon.world import Fleet, World
+from herdr.errors import HerdrError
+from herdr.scoring.evaluator import read_definition
+from herdr.store.connection import Store
+from herdr.store.facts import candidate_info, comment_info, idea_info, project_info, run_info
+from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Idea, Project, Run, fetch, find, get
+
+#: How many of the latest candidates a brief shows.
+RECENT = 30
+
+
+async def compose_brief(world: World, fleet: Fleet, run: Run, agent: Agent) -> str:
+    """The whole brief of an agent.
+
+    Raises:
+        HerdrError: no plugin composes briefs, or the one that does refuses.
+    """
+    context = gather(world, fleet, run, agent)
+    brief: str | None = await world.host.first("herdr_brief", context=context)
+    if brief is None:
+        raise HerdrError(
+            "no plugin composed a brief", fix="`herdr plugins` shows whether `briefs` is blocked or failed"
+        )
+    for answer in await world.host.call_all("herdr_brief_sections", context=context):
+        for section in answer.value or ():
+            if isinstance(section, BriefSection):
+                brief += f"\n## {section.title}\n\n{section.body.strip()}\n"
+    return brief
+
+
+def gather(world: World, fleet: Fleet, run: Run, agent: Agent) -> BriefContext:
+    """Everything that a brief is composed from, read from the store and the repo."""
+    store = world.store
+    project = get(store, Project, run.project_id)
+    base = get(store, Candidate, run.base_id)
+    evaluator = find(store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    role = fleet.config.role(agent.role)
+    return BriefContext(
+        project=project_info(project, fleet.config.plugins),
+        agent=agent.name,
+        role=agent.role,
+        run=run_info(run),
+        idea=idea_info(get(store, Idea, run.idea_id)),
+        worktree=Path(run.worktree or fleet.root),
+        workspace=world.home.workspace(fleet.name),
+        base=candidate_info(base),
+        base_metrics=_metrics(store, project, base),
+        bar=candidate_info(bar_of(store, base)),
+        metrics=_spec(fleet.config),
+        recent=[(candidate_info(one), _metrics(store, project, one)) for one in _recent(store, project)],
+        comments=[comment_info(one) for one in _comments(store, run)],
+        protected=read_definition(evaluator).protected if evaluator else (),
+        repo_brief=_text(fleet.root / "brief.md"),
+        addendum=_text(fleet.root / role.addendum) if role.addendum else "",
+        timeout=role.timeout,
+    )
+
+
+def _spec(config: Config) -> list[tuple[str, str, str]]:
+    order = {"primary": 0, "guardrail": 1, "watch": 2}
+    metrics = sorted(config.metrics, key=lambda metric: order[metric.role])
+    return [(metric.name, metric.direction, metric.role) for metric in metrics]
+
+
+def _metrics(store: Store, project: Project, candidate: Candidate) -> dict[str, float]:
+    score = score_of(store, project, candidate.id)
+    return score.values if score is not None and score.error is None else {}
+
+
+def _recent(store: Store, project: Project) -> list[Candidate]:
+    return fetch(store, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
+
+
+def _comments(store: Store, run: Run) -> list[Comment]:
+    """Every comment on the idea and on its runs, oldest first."""
+    return fetch(
+        store,
+        Comment,
+        "WHERE (target_kind = 'idea' AND target_id = ?)"
+        " OR (target_kind = 'run' AND target_id IN (SELECT id FROM runs WHERE idea_id = ?)) ORDER BY id",
+        run.idea_id,
+        run.idea_id,
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,81 @@
+"""Messages on their way to one agent: in order, one at a time, typed at most once (DESIGN §9)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from herdr.api import Harness, LaunchContext
+from herdr.daemon.world import ACTOR, Fleet, World
+from herdr.runtime.api import Delivery, Place
+from herdr.store.connection import Store
+from herdr.store.rows import Agent, Message, find, update
+
+NO_CHANNEL = "this harness takes no typed text; the next brief of the idea carries comments"
+
+
+def has_waiting(store: Store, agent_id: int) -> bool:
+    """Whether a message for this agent has not been typed yet."""
+    return find(store, Message, "WHERE agent_id = ? AND state = 'queued'", agent_id) is not None
+
+
+async def deliver_next(
+    world: World, fleet: Fleet, agent: Agent, harness: Harness, context: LaunchContext, place: Place
+) -> bool:
+    """Try to deliver the oldest message that waits; says whether it is settled and the next one's turn comes."""
+    message = find(
+        world.store, Message, "WHERE agent_id = ? AND state IN ('queued', 'typed') ORDER BY id", agent.id
+    )
+    if message is None:
+        return False
+    if not harness.send.accepts:
+        write_state(world, message, "failed", NO_CHANNEL)
+        return True
+    evidence = partial(harness.received, context, message.body)
+    if message.state == "typed":
+        # An earlier daemon typed it and was killed before it knew what became of it.
+        delivery = await fleet.runtime.resume_send(
+            place, message.body, screen=harness.screen, send=harness.send, evidence=evidence
+        )
+    else:
+        delivery = await fleet.runtime.send(
+            place,
+            message.body,
+            screen=harness.screen,
+            send=harness.send,
+            typing=partial(write_state, world, message, "typed"),
+            evidence=evidence,
+        )
+    return _settle(world, message, delivery)
+
+
+def _settle(world: World, message: Message, delivery: Delivery) -> bool:
+    if delivery.state == "waiting":
+        if delivery.detail != message.detail:
+            with world.transaction() as store:
+                update(store, Message, message.id, {"detail": delivery.detail, "actor": ACTOR})
+        return False
+    write_state(world, message, delivery.state, delivery.detail)
+    return True
+
+
+def write_state(world: World, message: Message, state: str, detail: str = "") -> None:
+    """Write where a message is; `typed` is written before its first byte goes out."""
+    values: dict[str, object] = {"state": state, "detail": detail or None, "actor": ACTOR}
+    if state in ("typed", "received"):
+        values[f"{state}_at"] = world.stamp()
+    with world.transaction() as store:
+        update(store, Message, message.id, values)
+
+
+def close_messages(store: Store, agent_id: int) -> None:
+    """Settle what an agent that has ended will never get: what was typed is unconfirmed, the rest has failed."""
+    store.execute(
+        "UPDATE messages SET state = 'unconfirmed', detail = 'the agent ended first', actor = ?"
+        " WHERE agent_id = ? AND state = 'typed'",
+        (ACTOR, agent_id),
+    )
+    store.execute(
+        "UPDATE messages SET state = 'failed', detail = coalesce('never typed: ' || detail || '; ', '')"
+        " || 'the agent has ended', actor = ? WHERE agent_id = ? AND state = 'queued'",
+        (ACTOR, agent_id),
+    )

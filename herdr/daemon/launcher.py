@@ -1,0 +1,220 @@
+"""Starts an agent of a run: the claim, the worktree, the brief, the seeds, the window."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shlex
+import sys
+import uuid
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import msgspec
+
+from herdr.api import Cause, ClaimAnswer, Harness, Launch, LaunchContext
+from herdr.daemon.briefing import compose_brief
+from herdr.daemon.world import ACTOR, Fleet, World, base_environment
+from herdr.errors import HerdrError
+from herdr.home import atomic_write
+from herdr.repo.furnish import furnish, make_agent_folder
+from herdr.repo.names import slug
+from herdr.repo.worktrees import create_run_worktree, verify
+from herdr.runtime.api import LaunchRequest, Place
+from herdr.store.connection import Store
+from herdr.store.facts import idea_info, project_info, run_info
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, find, get, insert, update
+
+#: What an agent must not inherit: it would think that it runs inside another tmux or another agent.
+CLEARED = (
+    "TMUX", "TMUX_PANE", "STY", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+    "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+class StartFailedError(HerdrError):
+    """An agent could not be launched; `cause` says why in one word."""
+
+    def __init__(self, message: str, cause: Cause) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class RefusedByPluginError(HerdrError):
+    """A plugin says that the run may not start, for example because another node holds the claim."""
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """A launched agent with what is needed to watch it."""
+
+    agent: Agent
+    harness: Harness
+    context: LaunchContext
+    place: Place
+
+
+async def claim(world: World, fleet: Fleet, run: Run) -> None:
+    """Ask the plugins whether the run may start.
+
+    Raises:
+        RefusedByPluginError: one of them refuses.
+    """
+    idea = get(world.store, Idea, run.idea_id)
+    answers = await world.host.call_all(
+        "herdr_claim",
+        project=project_info(world.project(run.project_id), fleet.config.plugins),
+        idea=idea_info(idea),
+        run=run_info(run),
+    )
+    for answer in answers:
+        if isinstance(answer.value, ClaimAnswer) and not answer.value.allowed:
+            raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
+
+
+async def prepare_worktree(world: World, fleet: Fleet, run: Run) -> Run:
+    """Make the run's worktree and furnish it, or verify the one that an earlier start left."""
+    base = get(world.store, Candidate, run.base_id)
+    idea = get(world.store, Idea, run.idea_id)
+    fresh = fleet.root / ".worktrees" / f"run-{run.id}-{slug(idea.title, length=32)}"
+    path = Path(run.worktree) if run.worktree else fresh
+    branch = run.branch or f"piloop/{slug(fleet.name)}/run-{run.id}"
+    await anyio.to_thread.run_sync(partial(_prepare, world, fleet, path, branch, base.commit_sha))
+    with world.transaction() as store:
+        update(store, Run, run.id, {"worktree": str(path), "branch": branch, "actor": ACTOR})
+    return get(world.store, Run, run.id)
+
+
+def _prepare(world: World, fleet: Fleet, path: Path, branch: str, base: str) -> None:
+    if not path.exists():
+        create_run_worktree(fleet.root, path=path, branch=branch, commit=base)
+    verify(path, root=fleet.root, branch=branch, base=base)
+    furnish(path, root=fleet.root, link=fleet.config.link, workspace=world.home.workspace(fleet.name))
+    make_agent_folder(path)
+
+
+async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
+    """Start one more agent of a run whose worktree is ready.
+
+    Raises:
+        StartFailedError: it could not be started; its row says so.
+    """
+    token = secrets.token_hex(16)
+    agent = _enter_agent(world, run, token)
+    try:
+        harness = fleet.harnesses.get(run.harness)
+        context = context_for(world, fleet, run, agent, harness)
+        brief = await compose_brief(world, fleet, run, agent)
+        atomic_write(context.brief, brief)
+        start = await anyio.to_thread.run_sync(harness.launch, context)
+        await anyio.to_thread.run_sync(_write_seeds, start)
+        request = _request(world, run, agent, context, start, token)
+        place = await fleet.runtime.launch(request)
+    except Exception as error:
+        cause: Cause = "config" if isinstance(error, HerdrError) else "unknown"
+        raise StartFailedError(f"{error}" or type(error).__name__, cause) from error
+    with world.transaction() as store:
+        values = {"session": place.session, "window": place.window, "pane": place.pane, "actor": ACTOR}
+        update(store, Agent, agent.id, values)
+        update(store, Run, run.id, {"brief": brief, "actor": ACTOR})
+        _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=world.stamp())
+    return Launched(agent=get(world.store, Agent, agent.id), harness=harness, context=context, place=place)
+
+
+def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Harness) -> LaunchContext:
+    """What a harness needs to know of an agent: the same at its launch and when it is found again."""
+    worktree = Path(run.worktree or fleet.root)
+    brief = worktree / ".herdr" / "brief.md"
+    return LaunchContext(
+        agent=agent.name,
+        role=agent.role,
+        cwd=worktree,
+        repo_root=fleet.root,
+        state_dir=world.home.agent_dir(agent.id),
+        profile_dir=world.home.profile_dir(fleet.name, harness.name),
+        brief=brief,
+        prompt=f"Read the whole of {brief} first: it is your brief. Then do what it says.",
+        model=agent.model,
+        session_id=agent.session_id,
+        environ=base_environment(),
+    )
+
+
+def _enter_agent(world: World, run: Run, token: str) -> Agent:
+    with world.transaction() as store:
+        agent_id = insert(
+            store,
+            Agent,
+            {
+                "project_id": run.project_id,
+                "run_id": run.id,
+                "harness": run.harness,
+                "model": run.model,
+                "session_id": str(uuid.uuid4()),
+                "token_hash": token_hash(token),
+                "briefed_to": _last_comment(store),
+                "launched_at": world.stamp(),
+                "actor": ACTOR,
+            },
+        )
+        started = run.started_at or world.stamp()
+        update(store, Run, run.id, {"state": "running", "started_at": started, "actor": ACTOR})
+        return get(store, Agent, agent_id)
+
+
+def token_hash(token: str) -> str:
+    """How an agent's token is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _last_comment(store: Store) -> int:
+    last = find(store, Comment, "ORDER BY id DESC")
+    return last.id if last else 0
+
+
+def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stamp: str) -> None:
+    """The first prompt is a message like any other; one in argv has arrived with the launch."""
+    values = {"agent_id": agent.id, "kind": "brief", "body": prompt, "actor": ACTOR}
+    if in_argv:
+        values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
+    insert(store, Message, values)
+
+
+def _write_seeds(start: Launch) -> None:
+    for seed in start.seeds:
+        if seed.replace or not seed.path.exists():
+            seed.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_write(seed.path, seed.content, seed.mode)
+
+
+def _request(
+    world: World, run: Run, agent: Agent, context: LaunchContext, start: Launch, token: str
+) -> LaunchRequest:
+    idea = get(world.store, Idea, run.idea_id)
+    mailbox = context.cwd / ".herdr" / "mailbox"
+    env = {
+        **context.environ,
+        **start.env,
+        "PILOOP_ACTOR": agent.name,
+        "HERDR_MAILBOX": str(mailbox),
+        "HERDR_TOKEN": token,
+        "PATH": f"{world.home.bin}:{start.env.get('PATH', context.environ.get('PATH', '/usr/bin:/bin'))}",
+    }
+    return LaunchRequest(
+        agent_id=agent.id,
+        name=f"{agent.role}-{agent.id}",
+        title=f"{agent.name} idea#{idea.id} {idea.title}",
+        cwd=context.cwd,
+        argv=start.argv,
+        env=env,
+        clear=(*CLEARED, *start.clear),
+        state_dir=context.state_dir,
+    )
+
+
+def write_shim(folder: Path) -> None:
+    """Put a `piloop` first on every agent's PATH that is this very installation, whatever the repo brings."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m herdr.cli "$@"\n'
+    atomic_write(folder / "piloop", script, 0o700)

@@ -1,0 +1,75 @@
+"""One daemon per home: the lock it holds, and how another process finds it and tells it to stop."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from herdr.errors import HerdrError
+from herdr.home import Home, disk_error
+
+#: Stop, and leave the agents running in tmux for the next daemon.
+KEEP_AGENTS = signal.SIGTERM
+#: End every agent, give its run back to the queue, and stop.
+KILL_AGENTS = signal.SIGUSR2
+
+
+class DaemonRunningError(HerdrError):
+    """Another daemon holds the home."""
+
+
+@contextmanager
+def held(home: Home) -> Iterator[None]:
+    """Hold the home's lock; the kernel lets it go when the process ends, however it ends.
+
+    Raises:
+        DaemonRunningError: another daemon holds it.
+        HerdrError: the lock file cannot be written.
+    """
+    descriptor = _open(home.lock)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DaemonRunningError(
+                f"a daemon (pid {_read_pid(home.lock) or '?'}) already runs for {home.root}",
+                fix="herdr status shows it; herdr down stops it",
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def daemon_pid(home: Home) -> int | None:
+    """The pid of the daemon that holds the home, or None when none does."""
+    try:
+        descriptor = os.open(home.lock, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_pid(home.lock)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def _read_pid(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

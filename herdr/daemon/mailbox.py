@@ -1,0 +1,158 @@
+"""The mailbox of a run: an agent's `piloop` writes a request file there, the daemon checks, acts and answers.
+
+Agents never open the database, so one that may write only its worktree works as well, and one place decides who
+may do what. A request that was carried out is never carried out again: its answer is kept with its id.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+import msgspec
+
+from herdr.daemon.launcher import token_hash
+from herdr.daemon.world import World, log
+from herdr.errors import HerdrError, RefusedError, UsageError
+from herdr.home import atomic_write
+from herdr.ops.core import Context, check, failure, perform
+from herdr.store.connection import open_store, transaction
+from herdr.store.rows import Agent, find
+
+#: A request is a command line with a comment; nobody writes a novel into one.
+SIZE_LIMIT = 1024 * 1024
+#: Seconds between looks at the mailboxes' folders: a stat each.
+LOOK = 0.1
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """One request as an agent's `piloop` writes it; `id` names its file, `cwd` is where it was typed."""
+
+    id: str
+    token: str
+    operation: str
+    arguments: dict[str, Any]
+    cwd: str = "."
+
+
+class Mailboxes:
+    """Looks into the mailbox of every live agent: its requests one by one, those of others side by side."""
+
+    def __init__(self, world: World, tasks: anyio.abc.TaskGroup) -> None:
+        self._world = world
+        self._tasks = tasks
+        self._busy: set[int] = set()
+        self._looked: dict[int, int] = {}
+
+    async def run(self) -> None:
+        """Answer requests until cancelled."""
+        while True:
+            await self._world.guard("the mailboxes", self._look)
+            await anyio.sleep(LOOK)
+
+    async def _look(self) -> None:
+        live = self._world.store.execute(
+            "SELECT a.id, r.worktree FROM agents a JOIN runs r ON r.id = a.run_id WHERE a.state <> 'ended'"
+        ).fetchall()
+        for agent_id, worktree in live:
+            if agent_id in self._busy or worktree is None:
+                continue
+            folder = Path(worktree, ".herdr", "mailbox")
+            changed = _changed(folder / "requests")
+            if changed and changed != self._looked.get(agent_id):
+                self._looked[agent_id] = changed
+                self._busy.add(agent_id)
+                self._tasks.start_soon(self._empty, agent_id, folder)
+        self._looked = {one: self._looked[one] for one, _ in live if one in self._looked}
+
+    async def _empty(self, agent_id: int, folder: Path) -> None:
+        work = partial(empty, self._world.home.database, self._world, agent_id, folder)
+        try:
+            await self._world.guard(f"the mailbox of agent {agent_id}", partial(anyio.to_thread.run_sync, work))
+        finally:
+            self._busy.discard(agent_id)
+
+
+def empty(database: Path, world: World, agent_id: int, folder: Path) -> None:
+    """Answer every request in a mailbox, oldest first; runs in a worker thread, on a connection of its own."""
+    requests = sorted(_requests(folder / "requests"), key=lambda path: path.stat().st_mtime_ns)
+    if not requests:
+        return
+    store = open_store(database, mode="person", actor="daemon")
+    try:
+        agent = find(store, Agent, "WHERE id = ?", agent_id)
+        assert agent is not None
+        store.actor = agent.name
+        context = Context(conn=store, home=world.home, actor=agent.name, cwd=folder.parent.parent, agent=agent)
+        for path in requests:
+            answer = _answer(context, agent, path)
+            atomic_write(folder / "answers" / path.name, msgspec.json.encode(answer))
+            path.unlink(missing_ok=True)
+    finally:
+        store.close()
+
+
+def _answer(context: Context, agent: Agent, path: Path) -> dict[str, Any]:
+    try:
+        envelope = _open(path)
+        if not hmac.compare_digest(token_hash(envelope.token), agent.token_hash):
+            raise RefusedError(
+                "the token is not the one of this agent", fix="call piloop from the agent's own shell"
+            )
+        return {"result": _once(context, agent, envelope)}
+    except HerdrError as error:
+        return failure(error)
+    except Exception as error:
+        log.exception("the request %s failed", path)
+        return failure(HerdrError(f"the daemon could not do this: {type(error).__name__}: {error}"))
+
+
+def _once(context: Context, agent: Agent, envelope: Envelope) -> Any:
+    """Carry a request out, or give the answer that it was given before a crash."""
+    known = context.conn.execute(
+        "SELECT answer FROM requests WHERE id = ? AND agent_id = ?", (envelope.id, agent.id)
+    ).fetchone()
+    if known is not None:
+        return msgspec.json.decode(known[0])
+    here = msgspec.structs.replace(context, cwd=Path(envelope.cwd))
+    operation, request = check(here, envelope.operation, envelope.arguments)
+    if not operation.writes:
+        return perform(here, operation, request)
+    with transaction(context.conn):
+        answer = perform(here, operation, request)
+        context.conn.execute(
+            "INSERT INTO requests (id, agent_id, answer) VALUES (?, ?, ?)",
+            (envelope.id, agent.id, msgspec.json.encode(answer).decode()),
+        )
+    return answer
+
+
+def _open(path: Path) -> Envelope:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        content = file.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
+        raise UsageError(f"a request may hold at most {SIZE_LIMIT} bytes")
+    try:
+        return msgspec.json.decode(content, type=Envelope)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"this is no request: {error}") from error
+
+
+def _requests(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith(".")]
+    except OSError:
+        return []
+
+
+def _changed(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,116 @@
+"""The daemon's process: the lock, the log, what the last one left, and the tasks of one anyio loop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+
+import anyio
+import anyio.abc
+
+from herdr import __version__
+from herdr.daemon.fleets import take_in
+from herdr.daemon.lanes import Lanes
+from herdr.daemon.launcher import write_shim
+from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, held
+from herdr.daemon.mailbox import Mailboxes
+from herdr.daemon.outbox import Outbox
+from herdr.daemon.pulse import Pulse
+from herdr.daemon.scheduler import Scheduler
+from herdr.daemon.steering import Steering
+from herdr.daemon.world import ACTOR, World, log
+from herdr.errors import HerdrError
+from herdr.harness.registry import Harnesses
+from herdr.home import Home
+from herdr.plugins import PluginHost
+from herdr.store.connection import Store, open_store
+
+#: Seconds that agents have to end when the daemon was told to end them.
+END_LIMIT = 30.0
+
+
+def main() -> int:
+    """Run the daemon of this environment's home until it is told to stop; the process's exit status."""
+    home = Home.from_environ(os.environ)
+    try:
+        home.ensure()
+        with held(home):
+            _log_to(home)
+            anyio.run(serve, home)
+    except HerdrError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.fix:
+            print(f"fix: {error.fix}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+async def serve(home: Home) -> None:
+    """Open the store, take up what an earlier daemon left, and run until a signal says to stop."""
+    store = open_store(home.database, mode="daemon", actor=ACTOR)
+    try:
+        host = PluginHost.load(os.environ)
+        world = World(home, store, host, gather_harnesses(host))
+        write_shim(home.bin)
+        give_back(store)
+        world.emit("daemon.started", pid=os.getpid(), version=__version__)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_signals, world, tasks)
+            for part in (
+                Pulse(world).run,
+                Scheduler(world, tasks).run,
+                Lanes(world, tasks).run,
+                Steering(world).run,
+                Mailboxes(world, tasks).run,
+                Outbox(world).run,
+            ):
+                tasks.start_soon(part)
+            await take_in(world)
+        world.emit("daemon.stopped", pid=os.getpid())
+    finally:
+        store.close()
+
+
+def gather_harnesses(host: PluginHost) -> Harnesses:
+    """The harnesses that all plugins register."""
+    harnesses = Harnesses()
+    host.setup("herdr_register_harnesses", harnesses.registrar)
+    return harnesses
+
+
+def give_back(store: Store) -> None:
+    """Queue again the scorings that a killed daemon left in the middle."""
+    store.execute(
+        "UPDATE measurements SET state = 'queued', started_at = NULL, actor = ? WHERE state = 'running'", (ACTOR,)
+    )
+
+
+async def _signals(world: World, tasks: anyio.abc.TaskGroup, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(KEEP_AGENTS, KILL_AGENTS, signal.SIGINT) as received:
+        task_status.started()
+        async for number in received:
+            log.info("stopping: %s", signal.Signals(number).name)
+            if number == KILL_AGENTS:
+                world.ending = True
+                world.bell.ring()
+                with anyio.move_on_after(END_LIMIT):
+                    while _live_agents(world.store):
+                        await world.bell.wait(0.2)
+            tasks.cancel_scope.cancel()
+            return
+
+
+def _live_agents(store: Store) -> int:
+    count: int = store.execute("SELECT count(*) FROM agents WHERE state <> 'ended'").fetchone()[0]
+    return count
+
+
+def _log_to(home: Home) -> None:
+    logging.basicConfig(
+        filename=home.log,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        force=True,
+    )

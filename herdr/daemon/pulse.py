@@ -1,0 +1,62 @@
+"""Notices what people's commands wrote and what they edited, and rings the bell."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from herdr.config import FILE_NAME
+from herdr.daemon.fleets import reload, take_in
+from herdr.daemon.world import World
+
+#: Seconds between looks at the database's version; one costs some microseconds.
+LOOK = 0.1
+#: Looks between two stats of every piloop.toml.
+CONFIG_EVERY = 10
+
+
+class Pulse:
+    """Watches `PRAGMA data_version`, the daemon's own changes, and the configuration files."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._version = (-1, -1)
+        self._files: dict[int, tuple[int, int]] = {}
+
+    async def run(self) -> None:
+        """Look, and ring, until cancelled."""
+        looks = 0
+        while True:
+            await self._world.guard("noticing changes", self._look)
+            if looks % CONFIG_EVERY == 0:
+                await self._world.guard("reading piloop.toml", self._look_at_files)
+            looks += 1
+            await anyio.sleep(LOOK)
+
+    async def _look(self) -> None:
+        store = self._world.store
+        version = (store.execute("PRAGMA data_version").fetchone()[0], store.total_changes)
+        if version == self._version:
+            return
+        others = version[0] != self._version[0]
+        self._version = version
+        if others:
+            await take_in(self._world)
+        self._world.bell.ring()
+
+    async def _look_at_files(self) -> None:
+        for fleet in list(self._world.fleets.values()):
+            seen = _stat(fleet.root / FILE_NAME)
+            if self._files.setdefault(fleet.project_id, seen) != seen:
+                self._files[fleet.project_id] = seen
+                await self._world.guard(f"taking up {fleet.name}", partial(reload, self._world, fleet))
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)

@@ -1,0 +1,68 @@
+"""What an agent that has ended leaves: its last screen, its tokens, its commits, its uncommitted work."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from herdr.api import Usage
+from herdr.daemon.judging import RECOVERED
+from herdr.daemon.launcher import Launched
+from herdr.daemon.world import Fleet, World
+from herdr.home import atomic_write
+from herdr.repo.commits import commit_leftovers, new_commits
+from herdr.store.rows import Agent, Candidate, Run, get
+
+SCREEN_FILE = "screen.txt"
+
+
+class Remains(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found. `commits` are the agents' own, `recovered` says whether there is one that herdr made."""
+
+    commits: int = 0
+    recovered: bool = False
+    usage: Usage | None = None
+    last_line: str | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """All tokens, or None when the harness does not count them."""
+        return self.usage.total if self.usage is not None else None
+
+
+async def collect(world: World, fleet: Fleet, run: Run, agent: Agent, launched: Launched | None) -> Remains:
+    """Save and count what an ended agent left, and commit its uncommitted work separately."""
+    last_line = await _save_screen(fleet, launched) if launched is not None else None
+    usage = None
+    if launched is not None:
+        usage = await anyio.to_thread.run_sync(launched.harness.usage, launched.context)
+    base = get(world.store, Candidate, run.base_id).commit_sha
+    if run.worktree is None or not Path(run.worktree).is_dir():
+        return Remains(usage=usage, last_line=last_line)
+    work = partial(_commits, Path(run.worktree), base, agent, fleet.config.link)
+    commits, recovered = await anyio.to_thread.run_sync(work)
+    return Remains(commits=commits, recovered=recovered, usage=usage, last_line=last_line)
+
+
+async def _save_screen(fleet: Fleet, launched: Launched) -> str | None:
+    screen = await fleet.runtime.screen(launched.place)
+    if screen is None:
+        return None
+    folder = launched.context.state_dir
+    await anyio.to_thread.run_sync(partial(atomic_write, folder / SCREEN_FILE, screen.text))
+    lines = [line.strip() for line in screen.text.splitlines() if line.strip()]
+    # The last line is tmux's own word that the pane is dead.
+    said = [line for line in lines if not line.startswith("Pane is dead")]
+    return said[-1][:200] if said else None
+
+
+def _commits(worktree: Path, base: str, agent: Agent, link: tuple[str, ...]) -> tuple[int, bool]:
+    before = new_commits(worktree, base, "HEAD")
+    message = f"Uncommitted work of {agent.name}\n\n{RECOVERED}: {agent.name}"
+    left = commit_leftovers(worktree, message, exclude=link)
+    own = [commit for commit in before if not commit.trailer(RECOVERED)]
+    return len(own), left.commit is not None or len(own) < len(before)

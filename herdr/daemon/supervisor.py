@@ -1,0 +1,286 @@
+"""Watches one live agent from its first process to its last: ready, briefed, steered, warned, ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from herdr.api import AgentState, Cause
+from herdr.daemon.delivery import deliver_next, has_waiting
+from herdr.daemon.launcher import Launched
+from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
+from herdr.harness.screen import Reading, read_screen
+from herdr.runtime.api import AgentProcess, Exit, Process, Screen
+from herdr.runtime.ending import end_tree_in_thread, wait_end
+from herdr.runtime.launchfile import read_exit, read_process
+from herdr.runtime.processes import belongs, mark, snapshot
+from herdr.store.rows import Agent, Message, Run, find, get, insert, update
+
+#: Seconds until a launched wrapper must have recorded its process.
+PROCESS_TIMEOUT = 30.0
+#: Seconds that a finished turn's screen must stand still, with nothing running, to be the end of an agent.
+STILL = 5.0
+#: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
+BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
+#: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
+QUIET, EAGER = 5.0, 0.25
+#: Seconds an agent has to end by itself once it is told to.
+GRACE = 5.0
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it."""
+
+    exit: Exit | None = None
+    launched: bool = True
+    timed_out: bool = False
+    cancelled: bool = False
+    lost: bool = False
+    blocked: bool = False
+    cause: Cause | None = None
+    detail: str = ""
+
+
+class Supervisor:
+    """One agent under watch. What it holds can be found again: by row, by files, by tmux ids."""
+
+    def __init__(self, world: World, fleet: Fleet, launched: Launched) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._agent = launched.agent
+        self._harness = launched.harness
+        self._context = launched.context
+        self._place = launched.place
+        self._mark = mark(world.home, launched.agent.id)
+        self._processes: AgentProcess | None = None
+        self._at_ready: frozenset[Process] = frozenset()
+        self._reading = Reading(state=launched.agent.state)  # type: ignore[arg-type]
+        self._screen: Screen | None = None
+        self._since = world.now()
+        self._worked = False
+        self._over = anyio.Event()
+
+    async def watch(self) -> Ending:
+        """Watch until the agent has ended, by itself or by us; its processes are gone then."""
+        ending = await self._started() or await self._run()
+        await self._end_processes()
+        return ending
+
+    async def _run(self) -> Ending:
+        assert self._processes is not None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._await_end, self._processes.wrapper)
+            ending = await self._ready() or await self._attend()
+            tasks.cancel_scope.cancel()
+        return ending
+
+    # --- from the launch to ready ---------------------------------------------------------------------------
+
+    async def _started(self) -> Ending | None:
+        """Wait until the wrapper has recorded the harness's process."""
+        folder = self._context.state_dir
+        with anyio.move_on_after(PROCESS_TIMEOUT):
+            while True:
+                self._processes = read_process(folder)
+                if self._processes is not None:
+                    self._note_start(self._processes.child.pid)
+                    return None
+                left = read_exit(folder)
+                if left is not None:
+                    return _never_ran(left)
+                if await self._fleet.runtime.screen(self._place) is None:
+                    return Ending(lost=True, detail="its tmux window is gone")
+                await anyio.sleep(0.02)
+        return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
+
+    def _note_start(self, pid: int) -> None:
+        if self._agent.started_at is None:
+            self._update(pid=pid, started_at=self._world.stamp())
+
+    async def _ready(self) -> Ending | None:
+        """Wait until the screen shows that the harness takes input, or works; None then."""
+        if self._agent.ready_at is not None or not _readable(
+            self._harness.screen.ready, self._harness.screen.composer
+        ):
+            self._become_ready()
+            return None
+        limit = parse_stamp(self._agent.started_at or "") + timedelta(seconds=self._harness.ready_timeout)
+        while not self._over.is_set():
+            stop = self._told_to_stop()
+            if stop is not None:
+                return stop
+            await self._look()
+            if self._reading.state in ("idle", "busy"):
+                await self._note_processes()
+                self._become_ready()
+                return None
+            if self._world.now() >= limit:
+                return self._not_ready()
+            await self._wait(EAGER)
+        return await self._exited()
+
+    def _not_ready(self) -> Ending:
+        reading = self._reading
+        shown = reading.evidence or "a screen that no rule of the harness knows"
+        detail = f"not ready after {self._harness.ready_timeout:g} s: {shown}"
+        return Ending(launched=False, cause=reading.cause or "unknown", detail=detail)
+
+    def _become_ready(self) -> None:
+        if self._agent.ready_at is None:
+            self._update(ready_at=self._world.stamp())
+
+    # --- at work ----------------------------------------------------------------------------------------------
+
+    async def _attend(self) -> Ending:
+        """The agent's life: look, deliver, warn, and notice the end."""
+        while not self._over.is_set():
+            stop = self._told_to_stop() or self._out_of_time()
+            if stop is not None:
+                return stop
+            await self._look()
+            delivered = await deliver_next(
+                self._world, self._fleet, self._agent, self._harness, self._context, self._place
+            )
+            stop = self._stuck() or await self._done()
+            if stop is not None:
+                return stop
+            if not delivered:
+                await self._wait(EAGER if has_waiting(self._world.store, self._agent.id) else QUIET)
+        return await self._exited()
+
+    async def _look(self) -> None:
+        """Read the pane if it changed, and note the state that it shows."""
+        if not self._fleet.take_change(self._place.pane) and self._screen is not None:
+            return
+        screen = await self._fleet.runtime.screen(self._place)
+        if screen is None:
+            return
+        reading = read_screen(self._harness.screen, screen.text, screen.title)
+        if self._screen is None or screen.text != self._screen.text or reading.state != self._reading.state:
+            self._since = self._world.now()
+        self._screen, self._reading = screen, reading
+        self._worked = self._worked or reading.state == "busy"
+        state = self._shown_state(reading.state)
+        if (state, reading.cause) != (self._agent.state, self._agent.cause):
+            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None)
+
+    def _shown_state(self, state: AgentState) -> AgentState:
+        rules = self._harness.screen
+        if state == "unknown" and not _readable(rules.ready, rules.busy, rules.composer):
+            # A program that ends by itself and whose screen nobody can read works as long as it lives.
+            return "unknown" if self._harness.ends_when_idle else "busy"
+        return "unknown" if state == "ended" else state
+
+    def _told_to_stop(self) -> Ending | None:
+        if self._world.ending:
+            return Ending(lost=True, detail="the daemon was told to end its agents")
+        run = get(self._world.store, Run, self._agent.run_id or 0)
+        return Ending(cancelled=True, detail="cancelled") if run.cancel_requested else None
+
+    def _out_of_time(self) -> Ending | None:
+        timeout = self._fleet.config.role(self._agent.role).timeout
+        left = (self._deadline() - self._world.now()).total_seconds()
+        if left <= 0:
+            return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
+        if left <= timeout / 10 and self._agent.warned_at is None:
+            self._warn(left)
+        return None
+
+    def _deadline(self) -> datetime:
+        timeout = self._fleet.config.role(self._agent.role).timeout
+        return parse_stamp(self._agent.started_at or "") + timedelta(seconds=timeout)
+
+    def _warn(self, left: float) -> None:
+        body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
+        self._update(warned_at=self._world.stamp())
+        with self._world.transaction() as store:
+            insert(store, Message, {"agent_id": self._agent.id, "kind": "warning", "body": body, "actor": ACTOR})
+
+    def _stuck(self) -> Ending | None:
+        """A dialog that nobody answers, or a failed turn that nothing follows."""
+        for_seconds = (self._world.now() - self._since).total_seconds()
+        cause, detail = self._reading.cause or "unknown", self._reading.evidence
+        if self._reading.state == "blocked" and for_seconds > BLOCKED_LIMIT:
+            return Ending(blocked=True, cause=cause, detail=detail)
+        if self._reading.state == "failed_turn" and for_seconds > FAILED_LIMIT:
+            return Ending(cause=cause, detail=detail)
+        return None
+
+    async def _done(self) -> Ending | None:
+        """Whether an agent that goes on waiting for input has done its work (DESIGN §5)."""
+        if not self._harness.ends_when_idle or self._reading.state != "idle" or not self._worked:
+            return None
+        still = (self._world.now() - self._since).total_seconds()
+        if still < STILL or not self._briefed() or has_waiting(self._world.store, self._agent.id):
+            return None
+        alive = await anyio.to_thread.run_sync(self._own_processes)
+        return Ending(detail="idle, with nothing running") if alive <= self._at_ready else None
+
+    def _briefed(self) -> bool:
+        brief = find(self._world.store, Message, "WHERE agent_id = ? AND kind = 'brief'", self._agent.id)
+        return brief is not None and brief.state in ("received", "unconfirmed")
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    async def _await_end(self, wrapper: Process) -> None:
+        await wait_end(wrapper)
+        self._over.set()
+        self._world.bell.ring()
+
+    async def _exited(self) -> Ending:
+        left = read_exit(self._context.state_dir)
+        if left is None or (left.signal is not None and await self._fleet.runtime.screen(self._place) is None):
+            return Ending(lost=True, detail="its tmux server or its machine went away")
+        return Ending(exit=left)
+
+    async def _end_processes(self) -> None:
+        roots = (self._processes.child,) if self._processes is not None else ()
+        with anyio.CancelScope(shield=True):
+            await end_tree_in_thread(self._mark, roots, grace=GRACE)
+            if self._processes is not None and not self._over.is_set():
+                with anyio.move_on_after(GRACE):
+                    await wait_end(self._processes.wrapper)
+
+    # --- small things -------------------------------------------------------------------------------------------
+
+    def _own_processes(self) -> frozenset[Process]:
+        roots = (self._processes.child,) if self._processes is not None else ()
+        return frozenset(belongs(snapshot(), self._mark, roots))
+
+    async def _note_processes(self) -> None:
+        self._at_ready = await anyio.to_thread.run_sync(self._own_processes)
+
+    async def _wait(self, seconds: float) -> None:
+        await self._world.bell.wait(min(seconds, self._next_deadline()))
+
+    def _next_deadline(self) -> float:
+        now = self._world.now()
+        timeout = self._fleet.config.role(self._agent.role).timeout
+        moments = [self._deadline(), self._deadline() - timedelta(seconds=timeout / 10)]
+        ahead = [(moment - now).total_seconds() for moment in moments if moment > now]
+        return max(min(ahead, default=EAGER), 0.01)
+
+    def _update(self, **values: object) -> None:
+        with self._world.transaction() as store:
+            update(store, Agent, self._agent.id, {**values, "actor": ACTOR})
+            self._agent = get(store, Agent, self._agent.id)
+
+
+def _readable(*rules: str | None) -> bool:
+    return any(rule is not None for rule in rules)
+
+
+def _never_ran(left: Exit) -> Ending:
+    causes: dict[str, Cause] = {
+        "not_found": "not_found",
+        "permission": "permission",
+        "exec": "config",
+        "cwd": "config",
+    }
+    cause = causes.get(left.error or "", "unknown")
+    return Ending(
+        launched=False, exit=left, cause=cause, detail=f"could not be started: {left.error or 'unknown'}"
+    )

@@ -1,0 +1,125 @@
+"""What every part of the daemon shares: store, plugins, clock, bell, and each project's fleet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import anyio
+
+from herdr.config import Config
+from herdr.daemon.bell import Bell
+from herdr.harness.registry import Harnesses
+from herdr.home import Home
+from herdr.plugins import PluginHost
+from herdr.runtime.pane import PaneRuntime
+from herdr.store.connection import Store, transaction
+from herdr.store.rows import Project, emit, get
+
+log = logging.getLogger("herdr.daemon")
+
+ACTOR = "daemon"
+
+
+class Fleet:
+    """One project as the daemon runs it: its configuration, its harnesses, its place in tmux.
+
+    `rotation` is what workers run on: the configured harnesses, else those found on this machine.
+    """
+
+    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: PaneRuntime) -> None:
+        self.project_id = project.id
+        self.name = project.name
+        self.root = Path(project.path)
+        self.config = config
+        self.harnesses = harnesses
+        self.runtime = runtime
+        self.rotation: tuple[str, ...] = ()
+        self._changed: set[str] = set()
+
+    def note_change(self, pane: str) -> None:
+        """Remember that a pane has something new."""
+        self._changed.add(pane)
+
+    def take_change(self, pane: str) -> bool:
+        """Whether a pane has something new since this was last asked."""
+        fresh = pane in self._changed
+        self._changed.discard(pane)
+        return fresh
+
+
+class World:
+    """The daemon's shared state. All of it can be built again from the store and the machine."""
+
+    def __init__(self, home: Home, store: Store, host: PluginHost, harnesses: Harnesses) -> None:
+        self.home = home
+        self.store = store
+        self.host = host
+        self.harnesses = harnesses
+        self.bell = Bell()
+        self.fleets: dict[int, Fleet] = {}
+        #: Set when the agents are to be ended before the daemon stops.
+        self.ending = False
+
+    def project(self, project_id: int) -> Project:
+        """The project's row as it is now."""
+        return get(self.store, Project, project_id)
+
+    def transaction(self) -> AbstractContextManager[Store]:
+        """A transaction on the daemon's own connection; it must not hold an await."""
+        return transaction(self.store)
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return datetime.fromtimestamp(time.time(), timezone.utc)
+
+    def stamp(self) -> str:
+        """The time as the store writes it."""
+        return stamp(self.now())
+
+    def emit(self, kind: str, *, project_id: int | None = None, **facts: object) -> None:
+        """Log an event that belongs to no row."""
+        with self.transaction() as store:
+            emit(store, kind, ACTOR, project_id=project_id, payload=facts)
+
+    async def guard(self, what: str, work: Callable[[], Awaitable[None]], project_id: int | None = None) -> bool:
+        """Run a piece of the daemon so that its failure ends it and nothing else; says whether it succeeded."""
+        try:
+            await work()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except Exception as error:
+            log.exception("%s failed", what)
+            self._tell(what, error, project_id)
+            return False
+        return True
+
+    def _tell(self, what: str, error: Exception, project_id: int | None) -> None:
+        try:
+            self.emit("daemon.fault", project_id=project_id, what=what, error=f"{type(error).__name__}: {error}")
+        except Exception:
+            # A full disk fails the work and the telling alike; the log file has both.
+            log.exception("cannot record that %s failed", what)
+
+
+def stamp(when: datetime) -> str:
+    """A time as the store writes it: UTC, ISO 8601, milliseconds."""
+    return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+
+
+def parse_stamp(text: str) -> datetime:
+    """The inverse of `stamp`."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def base_environment() -> dict[str, str]:
+    """The daemon's environment as an agent may inherit it, without what tmux or an outer agent left in it."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("HERDR_", "PILOOP_")) or k in _KEPT}
+
+
+_KEPT = frozenset({"PILOOP_HOME", "HERDR_BLOCK_PLUGINS"})
