@@ -89,11 +89,6 @@ def regex(value: str) -> Fault:
     return None
 
 
-def received_regex(value: str) -> Fault:
-    """As `regex`; `{text}` stands for the message, escaped, that must have been received."""
-    return regex(value.replace("{text}", "x"))
-
-
 def argv(value: Sequence[str]) -> Fault:
     """A command needs a program to run."""
     return None if value and value[0] else ("no program to run", "put the program first")

@@ -70,7 +70,8 @@ def show(value: Any) -> str:
     if isinstance(value, dict):
         return "{…}" if value else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(show(item) for item in value)}]" if len(value) <= 1 else f"[{show(value[0])}, …]"
+        first = "[…]" if value and isinstance(value[0], list) else "".join(show(item) for item in value[:1])
+        return f"[{first}, …]" if len(value) > 1 else f"[{first}]"
     if isinstance(value, int) and value.bit_length() > 64:
         return "a number of more than 64 bits"
     text = repr(value) if isinstance(value, str) else str(value)

@@ -34,11 +34,8 @@ def read_config(root: Path, environ: Mapping[str, str]) -> Config:
     overrides = Overrides(environ, file_type())
     data = overrides.lay_over(read_data(root))
     shape = Shape()
-    try:
-        checked = shape.check(file_type(), data, "")
-        found = [*overrides.mistakes, *shape.mistakes, *broken_rules(checked)]
-    except RecursionError:
-        found = [Mistake(FILE_NAME, "nested too deeply", "use fewer tables inside each other")]
+    checked = shape.check(file_type(), data, "")
+    found = [*overrides.mistakes, *shape.mistakes, *broken_rules(checked)]
     if found:
         raise ConfigError(root / FILE_NAME, [overrides.named(mistake) for mistake in found])
     return msgspec.convert(checked, Config)

@@ -40,6 +40,10 @@ BOUNDS = {
 }
 
 
+#: Levels of a plugin's own data; JSON's reader and writer have limits too.
+DEEPEST = 30
+
+
 class Shape:
     """One pass over the data of one file; `mistakes` fills up on the way."""
 
@@ -136,12 +140,14 @@ class Shape:
             return self._bad(path, value, "out of range", f"use a number {wanted}")
         return value
 
-    def _anything(self, value: Any, path: str) -> Any:
+    def _anything(self, value: Any, path: str, depth: int = 0) -> Any:
         """A plugin's own data, as JSON can hold it: dates become strings."""
+        if depth > DEEPEST:
+            return self._bad(path, value, "nested too deeply", f"use at most {DEEPEST} levels")
         if isinstance(value, dict):
-            return {key: self._anything(item, at_key(path, key)) for key, item in value.items()}
+            return {key: self._anything(item, at_key(path, key), depth + 1) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._anything(item, f"{path}[{i}]") for i, item in enumerate(value)]
+            return [self._anything(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
         if isinstance(value, (datetime.date, datetime.time)):
             return value.isoformat()
         if isinstance(value, (int, float)) and not is_sane(value):

@@ -27,7 +27,6 @@ SocketName = Annotated[str, Meta(extra={"check": checks.socket_name})]
 Pattern = Annotated[str, Meta(extra={"check": checks.pattern})]
 RepoPath = Annotated[str, Meta(extra={"check": checks.relative_path})]
 Regex = Annotated[str, Meta(extra={"check": checks.regex})]
-ReceivedRegex = Annotated[str, Meta(extra={"check": checks.received_regex})]
 Variable = Annotated[str, Meta(extra={"check": checks.variable})]
 Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
@@ -138,7 +137,7 @@ class HarnessKeys(msgspec.Struct, frozen=True, kw_only=True):
     headless: HeadlessArgv | None = None
     ready: Regex | None = None
     busy: Regex | None = None
-    received: ReceivedRegex | None = None
+    received: Regex | None = None
     composer: Regex | None = None
     dialogs: dict[str, Regex] = {}
     settle: Interval | None = None

@@ -67,6 +67,13 @@ ROWS = [
     ('protect = ["~/x"]', "", "protect[0] = '~/x': an absolute path."),
     ('protect = ["a\\u0000"]', "", r"protect[0] = 'a\x00': holds a NUL character."),
     ('evaluate_env = ["A=b"]', "", "evaluate_env[0] = 'A=b': not the name of an environment variable."),
+    ("attempts = [[[1]], 2]", "", "attempts = [[…], …]: not a whole number."),
+    ("attempts = " + "[" * 390 + "]" * 390, "", "attempts = [[…]]: not a whole number."),
+    (
+        "plugins." + "a." * 900 + "a = 1",
+        "",
+        f"plugins.{'a.' * 31}a = {{…}}: nested too deeply. Fix: use at most 30",
+    ),
     ("", "[stop]\nplateau = 0", "stop.plateau = 0: out of range."),
     ("", "[tmux]\nwidth = 3", "tmux.width = 3: out of range. Fix: use a number at least 40 and at most 10000."),
     ("", '[tmux]\nsocket = "/tmp/x"', "tmux.socket = '/tmp/x': not a name for tmux -L."),
@@ -74,6 +81,11 @@ ROWS = [
     ("", "[plugins]\nnotify = true", "plugins.notify = true: not a table. Fix: put a plugin's settings below"),
     ("", "[plugins.notify]\nrate = [1, inf]", "plugins.notify.rate[1] = inf: not a finite number"),
     ("", '[harness.h]\nbusy = "("', "harness.h.busy = '(': not a regular expression: missing ), "),
+    (
+        "",
+        '[harness.h]\nbusy = "(?\\u001b)"',
+        r"harness.h.busy = '(?\x1b)': not a regular expression: unknown extension ?\x1b",
+    ),
     ("", '[harness.h]\nreceived = "{text}("', "harness.h.received = '{text}(': not a regular expression"),
     ("", '[harness.h]\ndialogs = { d = "[" }', "harness.h.dialogs.d = '[': not a regular expression"),
     ("", '[harness."a b"]\nnewline = "x"', "harness.'a b'.newline = 'x': not one of keep, space."),
@@ -223,6 +235,10 @@ VARIABLES = [
     ({"PILOOP_PROJECT_EVALUATE_TIMEOUT": "soon"}, "PILOOP_PROJECT_EVALUATE_TIMEOUT = 'soon': not a number."),
     ({"PILOOP_PROJECT_ATTEMPT": "1"}, "PILOOP_PROJECT_ATTEMPT = 1: unknown key. Fix: did you mean `attempts`?"),
     ({"PILOOP_PROJECT_ROLES__WORKER__TIMEOUT": "0"}, "PILOOP_PROJECT_ROLES__WORKER__TIMEOUT = 0: out of range."),
+    (
+        {"PILOOP_PROJECT_TMUX": "{height = 20}", "PILOOP_PROJECT_TMUX__WIDTH": "1"},
+        "PILOOP_PROJECT_TMUX__WIDTH = 1: out of range.",
+    ),
     ({"PILOOP_PROJECT_SPEND": "{limit = 3}"}, "PILOOP_PROJECT_SPEND.command: missing."),
     (
         {"PILOOP_PROJECT_METRICS": "[{name='a', direction='up', role='primary'}]"},
