@@ -273,7 +273,7 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     composer: str | None = None
     placeholder: str | None = None
     hint: str | None = None
-    """Matches composer text that is only a grey suggestion, so an empty composer."""
+    """Matches the whole of a composer's text that is only a grey suggestion, so an empty composer."""
     block: str | None = None
     """Opens a piece of the conversation; but for dialogs and exits, what stands above the last one is history."""
     dialogs: Mapping[str, tuple[str, Cause]] = {}
@@ -284,8 +284,10 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     """Name -> (pattern, cause) of a harness that retries by itself: busy, and not well."""
     notices: Mapping[str, tuple[str, Cause]] = {}
     """Name -> (pattern, cause) of what an idle harness complains of, such as that nobody is logged in."""
-    exits: Mapping[str, tuple[str, Cause | None]] = {}
-    """Name -> (pattern, cause) of what a program leaves on the screen when it ends."""
+    exits: Mapping[str, tuple[str, Cause]] = {}
+    """Name -> (pattern, cause) of what a program leaves on the screen when it has to end."""
+    ended: str | None = None
+    """Matches what it leaves there when somebody ended it as one does."""
     title_busy: str | None = None
     title_dialog: str | None = None
     """Match the pane's title while the harness works, or asks for a permission."""

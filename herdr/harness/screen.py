@@ -31,7 +31,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Hit(msgspec.Struct, frozen=True):
-    """The lowest match of a rule, and where on the screen it starts."""
+    """The lowest match of a rule, and where on the screen it ends."""
 
     rule: str
     cause: Cause | None
@@ -84,7 +84,7 @@ def _composer_text(rules: ScreenRules, screen: str, typed: re.Match[str] | None)
         return None, False
     named = typed.groupdict()
     held = (named["text"] or "" if "text" in named else screen[typed.end() :].partition("\n")[0]).strip()
-    if held and rules.hint is not None and _compiled(rules.hint).search(held):
+    if held and rules.hint is not None and _compiled(rules.hint).fullmatch(held):
         return "", False
     return held, bool(rules.placeholder and _compiled(rules.placeholder).search(held))
 
@@ -98,7 +98,7 @@ def _last_block(rules: ScreenRules, screen: str, typed: re.Match[str] | None) ->
 
 
 def _ended(rules: ScreenRules, screen: str) -> _Hit | None:
-    hit = _lowest(rules.exits, screen)
+    hit = _lowest(rules.exits, screen) or _plain("ended", rules.ended, screen)
     dead = _last(DEAD_PANE, screen)
     if hit is not None or dead is None:
         return hit
@@ -109,7 +109,7 @@ def _ended(rules: ScreenRules, screen: str) -> _Hit | None:
         cause = None
     elif int(dead["status"]) == NOT_FOUND_STATUS:
         cause = "not_found"
-    return _Hit("dead_pane", cause, dead.start(), dead[0])
+    return _Hit("dead_pane", cause, dead.end(), dead[0])
 
 
 def _blocked(rules: ScreenRules, screen: str, title: str) -> _Hit | None:
@@ -136,15 +136,15 @@ def _idle(rules: ScreenRules, recent: str) -> _Hit | None:
     return ready and (_lowest(rules.notices, recent) or ready)
 
 
-def _lowest(named: Mapping[str, tuple[str, Cause | None]], screen: str) -> _Hit | None:
-    """The lowest match of a table of rules; of several in one place the first of the table."""
+def _lowest(named: Mapping[str, tuple[str, Cause]], screen: str) -> _Hit | None:
+    """The match of a table of rules that ends lowest; of several that end together the first of the table."""
     hits = (_plain(name, pattern, screen, cause) for name, (pattern, cause) in named.items())
     return max((hit for hit in hits if hit), key=lambda hit: hit.at, default=None)
 
 
 def _plain(rule: str, pattern: str | None, screen: str, cause: Cause | None = None) -> _Hit | None:
     found = _last(pattern, screen)
-    return found and _Hit(rule, cause, found.start(), _line_at(screen, found.start()))
+    return found and _Hit(rule, cause, found.end(), _line_at(screen, found.start()))
 
 
 def _in_title(rule: str, pattern: str | None, title: str, cause: Cause | None) -> _Hit | None:
