@@ -1,0 +1,1 @@
+"""A short round trip through many cities."""

@@ -1,0 +1,1 @@
+"""Ways to shorten a tour step by step; see tour/improve.py."""

@@ -1,0 +1,1 @@
+"""Ways to go on when no single step helps; see tour/improve.py."""

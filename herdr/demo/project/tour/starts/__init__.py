@@ -1,0 +1,1 @@
+"""Ways to build a first tour: each module has `build(problem) -> list[int]`."""
