@@ -74,6 +74,7 @@ def test_every_configured_metric_must_be_there(missing: str) -> None:
         ({"length": 99.9999999}, "length 99.9999999 beats the bar's 100 by 1e-07 (1e-07 %)"),
         ({"length": 8011233.0, "bar": {**BAR, "length": 8011234.0}},
          "length 8011233 beats the bar's 8011234 by 1 (1.25e-05 %)"),
+        ({"length": 12345678.0, "bar": None}, "length 12345678, and the bar has no score to beat"),
         ({"length": -1.0, "bar": {**BAR, "length": 0.0}}, "length -1 beats the bar's 0 by 1"),
         ({"length": -12.0, "bar": {**BAR, "length": -10.0}}, "length -12 beats the bar's -10 by 2 (20 %)"),
         ({"accuracy": 0.6},
