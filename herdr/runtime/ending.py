@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
 from herdr.runtime.api import Process
+from herdr.runtime.launchfile import revoke_launch, wait_started
 from herdr.runtime.processes import alive, belongs, snapshot
 
 #: Seconds between looks where the system cannot tell us.
@@ -22,6 +24,8 @@ LOOK = 0.2
 SHORT_LOOK = 0.02
 #: Seconds from the first SIGKILL until what is still there is given up: the kernel will not let go of it.
 KILL_LIMIT = 10.0
+#: Seconds that a wrapper gets to record what its harness is, or how it ended; normally some milliseconds.
+WRAPPER_LIMIT = 5.0
 
 
 async def wait_end(process: Process) -> None:
@@ -45,6 +49,29 @@ async def wait_end(process: Process) -> None:
                 loop.remove_reader(descriptor)
     finally:
         os.close(descriptor)
+
+
+async def end_agent(agent: str, state_dir: Path, *, grace: float = 5.0) -> set[Process]:
+    """End an agent however far it has come, with everything it started, and have its end recorded.
+
+    One that is not started yet never will be. Also for what an agent left that has ended by itself.
+
+    Args:
+        agent: the agent's mark, see `processes.mark`.
+        state_dir: the agent's state directory.
+        grace: seconds between SIGTERM and SIGKILL.
+
+    Returns:
+        The processes that could not be ended, normally none.
+    """
+    if revoke_launch(state_dir):
+        return set()
+    process = await wait_started(state_dir, WRAPPER_LIMIT)
+    left = await end_tree_in_thread(agent, () if process is None else (process.child,), grace=grace)
+    if process is not None and process.child not in left:
+        with anyio.move_on_after(WRAPPER_LIMIT):
+            await wait_end(process.wrapper)
+    return left
 
 
 async def end_tree_in_thread(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -> set[Process]:
@@ -92,7 +119,8 @@ def _frozen(agent: str, known: set[Process], deadline: float) -> set[Process]:
 
 
 def _members(agent: str, known: set[Process]) -> set[Process]:
-    members = belongs(snapshot(), agent, known)
+    # What was forked while a scan was under way is not in it, so one empty scan proves nothing.
+    members = belongs(snapshot(), agent, known) or belongs(snapshot(), agent, known)
     known |= members
     return members
 

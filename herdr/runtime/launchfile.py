@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+import anyio
 import msgspec
 
 from herdr.errors import HerdrError, RefusedError
@@ -15,6 +16,9 @@ from herdr.runtime.api import AgentProcess, Exit, LaunchRequest
 from herdr.runtime.wrapper import boot_id
 
 LAUNCH, TAKEN, REVOKED = "launch.json", "launch.taken", "launch.revoked"
+#: Seconds between looks for the wrapper's answer, which takes it some 30 ms.
+LOOK = 0.01
+
 T = TypeVar("T")
 
 
@@ -72,6 +76,17 @@ def read_process(state_dir: Path) -> AgentProcess | None:
     if found is None or found.boot != boot_id():
         return None
     return AgentProcess(wrapper=found.wrapper, child=found.child)
+
+
+async def wait_started(state_dir: Path, timeout: float) -> AgentProcess | None:
+    """Wait until the wrapper has recorded its processes; None when it never did, or not in `timeout` seconds."""
+    with anyio.move_on_after(timeout):
+        while read_exit(state_dir) is None:
+            process = read_process(state_dir)
+            if process is not None:
+                return process
+            await anyio.sleep(LOOK)
+    return read_process(state_dir)
 
 
 def read_exit(state_dir: Path) -> Exit | None:

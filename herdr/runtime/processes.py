@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from herdr.home import Home
 from herdr.runtime.api import Process
 from herdr.runtime.wrapper import start_time
 
@@ -38,9 +39,15 @@ class ProcessMap(msgspec.Struct, frozen=True, kw_only=True):
     children: Mapping[int, Sequence[int]]
 
 
-def mark(home: str, agent_id: int) -> str:
-    """The value of `HERDR_AGENT` for an agent; `home` tells it from the agents of other homes on this machine."""
-    return f"{home}:{agent_id}"
+def mark(home: Home, owner: int | str) -> str:
+    """The value of `HERDR_AGENT` for all processes of an agent, or of another job.
+
+    Args:
+        home: whose they are. Its path is part of the mark, not its socket's name, which two homes can share: each
+            ends what carries its marks.
+        owner: the agent's id, or a word that names the job.
+    """
+    return f"{home.root.resolve()}:{owner}"
 
 
 def alive(process: Process) -> bool:
@@ -76,7 +83,8 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
         roots: processes known to be the agent's, such as the harness; dead ones are passed over.
     """
     found = processes.found
-    todo = [pid for pid, one in found.items() if one.mark == agent]
+    # Most processes of the machine have no mark; "" must never come to mean them.
+    todo = [pid for pid, one in found.items() if agent and one.mark == agent]
     todo += [root.pid for root in roots if _same(found.get(root.pid), root)]
     seen = set(_ancestry(processes, os.getpid()))
     members = set()

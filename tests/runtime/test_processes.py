@@ -1,0 +1,323 @@
+"""Which processes are an agent's, and that all of them can be ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from herdr.home import Home
+from herdr.runtime.api import Process
+from herdr.runtime.ending import end_agent, end_tree, end_tree_in_thread, wait_end
+from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, write_launch
+from herdr.runtime.processes import MARK, alive, belongs, identify, mark, snapshot
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(root=tmp_path / "home", socket_name="herdr")
+
+
+@pytest.fixture
+def agent(home: Home) -> str:
+    return mark(home, 1)
+
+
+@pytest.fixture
+def spawn(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Start Python code that prints a word once it is set up, and return its process."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(code: str, **env: str) -> Process:
+        one = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={"PATH": os.environ["PATH"], **env},
+            stdout=subprocess.PIPE,
+            cwd=tmp_path,
+        )
+        started.append(one)
+        assert one.stdout is not None
+        assert one.stdout.readline()
+        found = identify(one.pid)
+        assert found is not None
+        return found
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+        assert one.stdout is not None
+        one.stdout.close()
+
+
+SLEEP = "print('up', flush=True); import time; time.sleep(100)"
+#: Writes its pid to a file, in a session of its own, deaf to polite requests, with no mark in its environment.
+DAEMON = """
+import os, signal, subprocess, sys, time
+code = '''
+import os, signal, time
+for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
+open("half", "w").write(str(os.getpid())); os.rename("half", "daemon-pid")
+while True: time.sleep(1)
+'''
+subprocess.Popen([sys.executable, "-c", code], env={}, start_new_session=True)
+while not os.path.exists("daemon-pid"): time.sleep(0.01)
+print("up", flush=True)
+time.sleep(100)
+"""
+
+
+def pids(processes: set[Process]) -> set[int]:
+    return {process.pid for process in processes}
+
+
+def test_a_process_is_itself_and_not_a_later_one_of_its_pid(spawn):
+    process = spawn(SLEEP)
+    assert alive(process)
+    assert not alive(Process(pid=process.pid, started=process.started + 1))
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert not alive(process), "a zombie is not alive"
+
+
+def test_processes_are_found_by_mark_and_by_tree(spawn, home, agent):
+    child = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', %r], env=%r); " + SLEEP
+    marked = spawn(child % (SLEEP, {}), **{MARK: agent})
+    unmarked = spawn(child % (SLEEP, {}))
+    other = spawn(SLEEP, **{MARK: mark(home, 11)})
+    found = belongs(snapshot(), agent)
+    assert marked in found
+    assert len(found) == 2, "and its child, that has no mark"
+    assert len(belongs(snapshot(), agent, [unmarked])) == 4
+    assert other not in found
+    assert belongs(snapshot(), agent, [Process(pid=unmarked.pid, started=unmarked.started + 1)]) == found
+
+
+def test_another_agent_s_processes_are_not_a_part_of_the_tree_above_them(spawn, home, agent):
+    other = mark(home, 2)
+    environ = {MARK: other}
+    code = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], env={environ!r}); {SLEEP}"
+    )
+    outer = spawn(code, **{MARK: agent})
+    assert belongs(snapshot(), agent) == {outer}
+    inner = belongs(snapshot(), other)
+    assert len(inner) == 1
+    assert end_tree(other, grace=5) == set()
+    assert alive(outer)
+
+
+def test_homes_have_marks_of_their_own(tmp_path):
+    assert mark(Home(root=tmp_path / "a", socket_name="s"), 1) != mark(
+        Home(root=tmp_path / "b", socket_name="s"), 1
+    )
+
+
+def test_neither_the_caller_nor_its_ancestors_are_an_agent_s(agent):
+    me, parent = identify(os.getpid()), identify(os.getppid())
+    assert me is not None
+    assert parent is not None
+    assert not belongs(snapshot(), agent, [parent, me]) & {me, parent}
+
+
+@pytest.mark.parametrize("pidfd", [True, False], ids=["pidfd", "polling"])
+def test_the_end_of_a_process_is_noticed(spawn, monkeypatch, pidfd):
+    if not pidfd:
+        monkeypatch.delattr(os, "pidfd_open")
+    process = spawn(SLEEP)
+
+    async def scenario() -> None:
+        ended = anyio.Event()
+
+        async def watch() -> None:
+            await wait_end(process)
+            ended.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            await anyio.wait_all_tasks_blocked()
+            assert not ended.is_set()
+            os.kill(process.pid, signal.SIGKILL)
+            with anyio.fail_after(10):
+                await ended.wait()
+
+    anyio.run(scenario)
+
+
+def test_waiting_for_what_has_ended_or_never_was_returns(spawn):
+    process = spawn(SLEEP)
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    anyio.run(wait_end, process)
+    later = identify(os.getpid())
+    assert later is not None
+    anyio.run(wait_end, Process(pid=later.pid, started=later.started - 100))
+
+
+def test_waiting_can_be_cancelled_and_leaves_no_descriptor(spawn):
+    process = spawn(SLEEP)
+
+    async def scenario() -> None:
+        with anyio.move_on_after(0.01):
+            await wait_end(process)
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    anyio.run(scenario)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_polite_process_gets_to_end_itself(spawn, agent, tmp_path):
+    code = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (open('bye', 'w'), sys.exit(0))); " + SLEEP
+    )
+    process = spawn(code, **{MARK: agent})
+    assert end_tree(agent, grace=10) == set()
+    assert not alive(process)
+    assert (tmp_path / "bye").exists()
+
+
+def test_what_left_the_session_and_ignores_every_request_is_ended(spawn, agent, tmp_path):
+    process = spawn(DAEMON, **{MARK: agent})
+    daemon = identify(int((tmp_path / "daemon-pid").read_text()))
+    assert daemon is not None
+    assert end_tree(agent, grace=0.3) == set()
+    assert not alive(process)
+    assert not alive(daemon)
+
+
+def test_what_the_agent_left_behind_is_found_by_its_mark(spawn, agent):
+    job = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True)"
+    process = spawn(f"{job}; {SLEEP}", **{MARK: agent})
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    (left,) = belongs(snapshot(), agent)
+    assert end_tree(agent, grace=5) == set()
+    assert not alive(left)
+
+
+def test_a_stopped_process_is_ended(spawn, agent):
+    process = spawn(SLEEP, **{MARK: agent})
+    os.kill(process.pid, signal.SIGSTOP)
+    assert end_tree(agent, grace=10) == set()
+    assert not alive(process)
+
+
+def test_processes_that_start_each_other_again_are_ended(spawn, agent):
+    """Two that watch over each other, deaf to SIGTERM: killing one of them is not enough."""
+    code = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print('up', flush=True)
+def guard(other):
+    while True:
+        if not os.path.exists(f"/proc/{other}"):
+            me = os.getpid()
+            other = os.fork() or guard(me)
+        time.sleep(0.001)
+me = os.getpid()
+guard(os.fork() or guard(me))
+"""
+    spawn(code, **{MARK: agent})
+    assert end_tree(agent, grace=0.1) == set()
+    assert belongs(snapshot(), agent) == set()
+
+
+def test_a_bomb_that_forks_on_and_on_is_ended(spawn, agent):
+    code = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print('up', flush=True)
+for _ in range(3000):
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+    time.sleep(0.02)
+"""
+    spawn(code, **{MARK: agent})
+    assert end_tree(agent, grace=0.1) == set()
+    assert belongs(snapshot(), agent) == set()
+
+
+def test_no_mark_means_no_process_and_not_all_unmarked_ones(spawn):
+    process = spawn(SLEEP)
+    assert belongs(snapshot(), "") == set()
+    assert belongs(snapshot(), "", [process]) == {process}
+
+
+def test_a_pid_that_was_given_to_another_process_is_left_alone(spawn, agent):
+    bystander = spawn(SLEEP)
+    assert end_tree(agent, [Process(pid=bystander.pid, started=bystander.started - 5)], grace=0) == set()
+    assert alive(bystander)
+
+
+def test_the_caller_survives_ending_a_tree_that_it_is_in(agent):
+    me = identify(os.getpid())
+    assert me is not None
+    assert end_tree(agent, [me], grace=0) == set()
+
+
+def test_in_a_thread(spawn, agent):
+    process = spawn(SLEEP, **{MARK: agent})
+
+    async def scenario() -> set[Process]:
+        return await end_tree_in_thread(agent, [process], grace=5)
+
+    assert anyio.run(scenario) == set()
+    assert not alive(process)
+
+
+# --- a whole agent -----------------------------------------------------------------------------------------
+
+
+def test_an_agent_is_ended_and_its_end_recorded(start, request_for, agent, tmp_path):
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
+    env = {"PATH": os.environ["PATH"], MARK: agent}
+    one = start(request_for(tmp_path, sys.executable, "-c", code, env=env))
+    one.shows(b"up")
+
+    async def scenario() -> set[Process]:
+        return await end_agent(agent, one.state_dir, grace=0.2)
+
+    assert anyio.run(scenario) == set()
+    ended = read_exit(one.state_dir)
+    assert ended is not None
+    assert ended.signal == signal.SIGKILL
+
+
+def test_an_agent_is_ended_the_moment_it_starts(start, request_for, agent, tmp_path):
+    """Whether its wrapper has the launch file by then or not."""
+
+    async def scenario(state_dir: Path) -> set[Process]:
+        return await end_agent(agent, state_dir, grace=5)
+
+    for index in range(8):
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        env = {"PATH": os.environ["PATH"], MARK: agent}
+        one = start(request_for(folder, "sleep", "100", env=env))
+        time.sleep(index * 0.01)
+        assert anyio.run(scenario, one.state_dir) == set()
+        one.process.wait(15)
+        process = read_process(one.state_dir)
+        assert process is None or not alive(process.child)
+        assert (process is None) is revoke_launch(one.state_dir)
+
+
+def test_ending_an_agent_that_was_never_started_keeps_it_from_starting(request_for, agent, tmp_path):
+    request = request_for(tmp_path, "true")
+    write_launch(request)
+
+    async def scenario() -> set[Process]:
+        return await end_agent(agent, request.state_dir)
+
+    assert anyio.run(scenario) == set()
+    assert not (request.state_dir / "launch.json").exists()
