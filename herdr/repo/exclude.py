@@ -8,6 +8,9 @@ from pathlib import Path
 
 from herdr.repo.lock import repo_lock
 
+#: What herdr puts into a checkout and into the worktrees of runs.
+OWN_PATTERNS = ("/.herdr/", "/.worktrees/")
+
 BEGIN, END = b"# herdr: begin (made and kept up to date by herdr)", b"# herdr: end"
 
 

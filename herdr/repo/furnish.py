@@ -39,7 +39,7 @@ def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path)
         HerdrError: a `link` path is missing in the main checkout or leads out of it, or too much to copy.
         RefusedError: something else is already in a link's place.
     """
-    own = [f"/{AGENT_FOLDER}/", "/.worktrees/", *(f"/{_escaped(path)}" for path in link)]
+    own = [f"/{_escaped(path)}" for path in link]
     shared = not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
     if shared:
         # Only the symlink: a folder of that name in the user's checkout stays visible to git.

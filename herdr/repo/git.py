@@ -31,6 +31,12 @@ KEPT_VARIABLES = (
     "GIT_CONFIG_NOSYSTEM",
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
+    "GIT_SSH_COMMAND",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "SSL_CERT_FILE",
 )
 
 #: The user's hooks are for the user's commits, and no background process may outlive a call of ours.

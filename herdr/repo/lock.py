@@ -31,10 +31,16 @@ def repo_lock(common: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[int]:
     for as long as that process still writes, and nobody repairs under its hands.
 
     Raises:
-        HerdrError: somebody else held it for `timeout` seconds.
+        HerdrError: somebody else held it for `timeout` seconds, or the folder cannot be written to.
     """
-    path = own_folder(common) / "lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        path = own_folder(common) / "lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise HerdrError(
+            f"cannot write to {common}: {error.strerror}",
+            fix="Check the folder's permissions and the disk's space.",
+        ) from error
     try:
         deadline = time.monotonic() + timeout
         while True:

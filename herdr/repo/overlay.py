@@ -15,6 +15,9 @@ from herdr.repo.git import run_git
 from herdr.repo.submodules import init_submodules
 from herdr.repo.worktrees import CHECKOUT_TIMEOUT, delete_tree
 
+#: A tree entry: its mode, and the id of its blob or of the submodule's commit.
+Entry = tuple[int, str]
+
 
 class Protected:
     """Says whether a path is protected.
@@ -51,8 +54,14 @@ def touched(root: Path, evaluator: str, candidate: str, paths: Sequence[str]) ->
     return sorted(found)
 
 
-def protected_entries(root: Path, commit: str, paths: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """The mode and blob of every path that `paths` protect, as they are at `commit`."""
+def protected_entries(root: Path, commit: str, paths: Sequence[str]) -> dict[str, Entry]:
+    """The protected entries of a commit by path: each one's mode and the id of its content.
+
+    Args:
+        root: the repo.
+        commit: the evaluator's commit.
+        paths: the `protect` patterns, relative to the repo's root.
+    """
     protected = Protected(paths)
     return {path: entry for path, entry in _entries_of_commit(root, commit) if protected.covers(path, entry[0])}
 
@@ -93,14 +102,14 @@ def _anchored(pattern: str) -> str:
     return f"{negation}/{pattern.removeprefix('!').lstrip('/')}"
 
 
-def _entries_of_commit(root: Path, commit: str) -> Iterator[tuple[str, tuple[int, str]]]:
+def _entries_of_commit(root: Path, commit: str) -> Iterator[tuple[str, Entry]]:
     for field in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).fields:
         head, _, path = field.partition("\t")
         mode, _, blob = head.split(" ")
         yield path, (int(mode, 8), blob)
 
 
-def _entries_of_index(worktree: Path) -> Iterator[tuple[str, tuple[int, str]]]:
+def _entries_of_index(worktree: Path) -> Iterator[tuple[str, Entry]]:
     for field in run_git(worktree, "ls-files", "-s", "-z").fields:
         head, _, path = field.partition("\t")
         mode, blob, _ = head.split(" ")

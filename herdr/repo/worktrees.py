@@ -12,6 +12,7 @@ import msgspec
 
 from herdr.errors import HerdrError, RefusedError
 from herdr.repo.checks import common_dir, is_ancestor, resolve_commit
+from herdr.repo.exclude import OWN_PATTERNS, add_excludes
 from herdr.repo.git import run_git
 from herdr.repo.lock import own_folder, repo_lock
 from herdr.repo.submodules import init_submodules
@@ -51,6 +52,7 @@ def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
         RefusedError: the path or the branch exists already.
         GitError: git failed.
     """
+    add_excludes(common_dir(root), OWN_PATTERNS)
     return _create(root, path, branch, commit)
 
 
@@ -93,6 +95,7 @@ def verify_detached(worktree: Path, *, root: Path, commit: str) -> None:
 def list_worktrees(root: Path) -> list[Worktree]:
     """Every worktree of the repo, the main checkout first."""
     common = common_dir(root)
+    admins = _admin_folders(common)
     records = run_git(root, "worktree", "list", "--porcelain", "-z").out.split(b"\0\0")
     found = []
     for record in records:
@@ -100,12 +103,13 @@ def list_worktrees(root: Path) -> list[Worktree]:
         if "worktree" not in keys:
             continue
         path = Path(keys["worktree"])
+        admin = admins.get(path.resolve())
         found.append(
             Worktree(
                 path=path,
                 branch=keys["branch"].removeprefix("refs/heads/") if "branch" in keys else None,
                 commit=keys.get("HEAD", ""),
-                made=made_by_herdr(common, path),
+                made=_read_marker(admin) if admin else None,
                 locked="locked" in keys,
             )
         )
@@ -132,10 +136,7 @@ def remove_detached(root: Path, path: Path) -> None:
 def made_by_herdr(common: Path, path: Path) -> Made | None:
     """What herdr noted when it made the worktree at `path`; None for anybody else's."""
     admin = _admin_folder(common, path)
-    try:
-        return msgspec.json.decode((admin / MARKER).read_bytes(), type=Made) if admin else None
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
+    return _read_marker(admin) if admin else None
 
 
 def discard(root: Path, common: Path, path: Path) -> None:
@@ -254,13 +255,24 @@ def _verify_place(worktree: Path, root: Path) -> None:
         raise HerdrError(f"{worktree} is a worktree of another repo than {root}", fix="Move the folder away.")
 
 
+def _read_marker(admin: Path) -> Made | None:
+    try:
+        return msgspec.json.decode((admin / MARKER).read_bytes(), type=Made)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
 def _admin_folder(common: Path, path: Path) -> Path | None:
-    pointer = path.resolve() / ".git"
+    return _admin_folders(common).get(path.resolve())
+
+
+def _admin_folders(common: Path) -> dict[Path, Path]:
+    """Git's record of each worktree, by the worktree's path; read here, because a worktree may be half there."""
+    found = {}
     for link in (common / "worktrees").glob("*/gitdir"):
-        target = link.parent / os.fsdecode(link.read_bytes()).rstrip("\n")
-        if target.parent.resolve() / ".git" == pointer:
-            return link.parent
-    return None
+        pointer = link.parent / os.fsdecode(link.read_bytes()).rstrip("\n")
+        found[pointer.parent.resolve()] = link.parent
+    return found
 
 
 def _drop_unnamed_admin(common: Path, path: Path) -> None:

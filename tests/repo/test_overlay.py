@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from herdr.repo.checks import head_commit
-from herdr.repo.overlay import Protected, overlay, touched
+from herdr.repo.overlay import Protected, overlay, protected_entries, touched
 from herdr.repo.worktrees import create_detached
 
 Git = Callable[..., str]
@@ -208,6 +208,14 @@ def test_filters_of_the_evaluator_apply(evaluator: Path, tmp_path: Path, git: Gi
     made = create_detached(evaluator, tmp_path / "wt", candidate)
     overlay(made.path, root=evaluator, commit=honest, paths=["evaluate.py"])
     assert (made.path / "evaluate.py").read_text() == "HONEST\n"
+
+
+def test_the_protected_entries_of_a_commit(evaluator: Path, git: Git, commit: Commit) -> None:
+    found = protected_entries(evaluator, "HEAD", PROTECT)
+    assert sorted(found) == ["eval/deep/data.txt", "eval/ref", "eval/tool.py", "evaluate.py", "src/x.csv"]
+    assert found["eval/tool.py"] == (0o100755, git(evaluator, "rev-parse", "HEAD:eval/tool.py"))
+    assert found["eval/ref"][0] == SYMLINK
+    assert protected_entries(evaluator, commit(evaluator, {"solve.py": "fast"}), PROTECT) == found
 
 
 @pytest.mark.parametrize(
