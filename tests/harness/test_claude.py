@@ -133,3 +133,12 @@ def test_a_prompt_is_received_once_the_transcript_has_it(context: Context) -> No
     ])  # fmt: skip
     asked = ("one two", "in parts", "while busy", "do it", "one")
     assert [CLAUDE.received(given, text) for text in asked] == [True, True, True, False, False]
+
+
+def test_usage_and_prompts_of_a_real_transcript(context: Context) -> None:
+    given = context()
+    lines = (Path(__file__).parent / "samples" / "claude-transcript.jsonl").read_text().splitlines()
+    transcript(given, [json.loads(line) for line in lines])
+    assert CLAUDE.usage(given) == Usage(input=21_000, output=588, cached=7_000)
+    assert CLAUDE.received(given, "B2 typed while busy") is True
+    assert CLAUDE.received(given, "131f765 mock edit") is False

@@ -1,0 +1,16 @@
+"""Aider as a harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from herdr.api import Harness, hookimpl
+from herdr_aider.harness import AiderHarness
+
+__all__ = ["herdr_register_harnesses"]
+
+
+@hookimpl
+def herdr_register_harnesses(register: Callable[[Harness], None]) -> None:
+    """Register `aider`."""
+    register(AiderHarness())
