@@ -171,6 +171,10 @@ class PaneRuntime:
         for pane in panes:
             self._known[pane].read_at = time.monotonic()
         found = dict(zip(panes, await capture_many(client, panes), strict=True)) if panes else {}
+        # tmux pushes a dead program's screen up by a line to write under it: that line can be its only one.
+        dead = [pane for pane, screen in found.items() if screen is not None and screen.dead]
+        if dead:
+            found.update(zip(dead, await capture_many(client, dead, self._height), strict=True))
         return [found.get(place.pane) for place in places]
 
     async def send(

@@ -39,7 +39,7 @@ def in_tmux(server: TmuxServer, tmp_path: Path) -> Callable[[Scenario], None]:
         async def main() -> None:
             runtime = await PaneRuntime.open(server, "a project", tmp_path)
             try:
-                with anyio.fail_after(40):
+                with anyio.fail_after(30):
                     await scenario(runtime)
             finally:
                 await runtime.aclose()
@@ -63,8 +63,8 @@ def ask(tmp_path: Path) -> Callable[..., LaunchRequest]:
         state_dir = tmp_path / "agents" / str(agent_id)
         environ = {"PATH": os.environ["PATH"], MARK: mark_of(state_dir), **(env or {})}
         return LaunchRequest(
-            agent_id=agent_id, name=f"agent-{agent_id}", title=title, cwd=tmp_path, argv=argv, env=environ, clear=(),
-            state_dir=state_dir,
+            agent_id=agent_id, name=f"agent-{agent_id}", title=title, cwd=tmp_path, argv=argv, env=environ,
+            clear=(), state_dir=state_dir,
         )  # fmt: skip
 
     return request
@@ -76,12 +76,14 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def shows(runtime: PaneRuntime, place: Place, text: str) -> None:
-    while True:
-        screen = await runtime.screen(place)
-        assert screen is not None
-        if text in screen.text:
-            return
+    while text not in await text_of(runtime, place):
         await anyio.sleep(0.02)
+
+
+async def text_of(runtime: PaneRuntime, place: Place) -> str:
+    screen = await runtime.screen(place)
+    assert screen is not None
+    return screen.text
 
 
 async def started(request: LaunchRequest) -> AgentProcess:
@@ -380,23 +382,36 @@ async def settle(runtime: PaneRuntime, *places: Place) -> None:
         await runtime.screens(places)
 
 
-def test_what_is_printed_right_after_a_reading_is_not_missed(in_tmux, ask, tmp_path):
+BURSTS = "for i in 1 2; do read l; echo a; sleep 0.3; echo b; sleep 0.3; echo end $i; done; sleep 100"
+
+
+def test_what_is_printed_right_after_a_reading_is_not_missed(in_tmux, ask, server):
     """tmux tells whole seconds, so a reading within the second of the last output proves nothing."""
 
     async def scenario(runtime: PaneRuntime) -> None:
-        request = ask(
-            1, "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.15; done; echo last; sleep 100"
-        )
+        request = ask(1, "sh", "-c", BURSTS)
         place = await runtime.launch(request)
-        await settle(runtime, place)
-        text = ""
-        while "last" not in text:
-            if runtime.changed(place):
-                screen = await runtime.screen(place)
-                assert screen is not None
-                text = screen.text
-            await anyio.sleep(0.02)
-        await settle(runtime, place)
+        await started(request)
+        for burst in ("end 1", "end 2"):
+            await settle(runtime, place)
+            tmux(server, "send-keys", "-t", place.pane, "Enter")
+            text = ""
+            while burst not in text:
+                await anyio.sleep(0.02)
+                if runtime.changed(place):
+                    text = await text_of(runtime, place)
+
+    in_tmux(scenario)
+
+
+def test_the_last_words_are_still_read_when_tmux_has_written_under_them(in_tmux, ask, server):
+    async def scenario(runtime: PaneRuntime) -> None:
+        place = await runtime.launch(ask(1, "echo", "last words"))
+        while "Pane is dead" not in tmux(server, "capture-pane", "-p", "-t", place.pane):
+            # tmux 3.3 may write it only when it hears of another process.
+            tmux(server, "run-shell", "-b", "true")
+            await anyio.sleep(0.05)
+        assert "last words" in await text_of(runtime, place)
 
     in_tmux(scenario)
 
