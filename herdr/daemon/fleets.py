@@ -42,7 +42,6 @@ async def _open(world: World, project: Project) -> None:
         server,
         project.name,
         Path(project.path),
-        home=world.home,
         width=config.tmux.width,
         height=config.tmux.height,
     )

@@ -52,10 +52,15 @@ def score_of(store: Store, project: Project, candidate_id: int) -> Measurement |
 
 def want_score(store: Store, project: Project, candidate_id: int) -> None:
     """Queue the scoring of a candidate under the present evaluator, unless it is queued or done."""
-    store.execute(
-        "INSERT INTO measurements (candidate_id, evaluator_id, actor) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        (candidate_id, project.evaluator_id, ACTOR),
-    )
+    if not has_score(store, project, candidate_id):
+        values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": ACTOR}
+        insert(store, Measurement, values)
+
+
+def has_score(store: Store, project: Project, candidate_id: int) -> bool:
+    """Whether the scoring of a candidate under the present evaluator is done, or at least queued."""
+    under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
+    return find(store, Measurement, under, candidate_id, project.evaluator_id) is not None
 
 
 # --- commits become candidates ------------------------------------------------------------------------------
@@ -108,13 +113,9 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
 
 def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> dict[str, object]:
     commit = found.commit
-    parent = find(
-        store,
-        Candidate,
-        "WHERE project_id = ? AND commit_sha IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
-        project.id,
-        msgspec.json.encode(commit.parents).decode(),
-    )
+    marks = ", ".join("?" for _ in commit.parents)
+    among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
+    parent = find(store, Candidate, among, project.id, *commit.parents)
     recovered = bool(commit.trailer(RECOVERED))
     return {
         "project_id": project.id,
@@ -163,9 +164,11 @@ async def measured(world: World, fleet: Fleet, candidate_ids: Iterable[int]) -> 
         missing = [one for one in wanted if score_of(world.store, project, one) is None]
         if not missing:
             return
-        with world.transaction() as store:
-            for candidate_id in missing:
-                want_score(store, project, candidate_id)
+        unasked = [one for one in missing if not has_score(world.store, project, one)]
+        if unasked:
+            with world.transaction() as store:
+                for candidate_id in unasked:
+                    want_score(store, project, candidate_id)
         await world.bell.wait(QUIET)
 
 

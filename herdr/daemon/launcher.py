@@ -22,6 +22,7 @@ from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
 from herdr.repo.worktrees import create_run_worktree, verify
 from herdr.runtime.api import LaunchRequest, Place
+from herdr.runtime.processes import MARK, mark
 from herdr.store.connection import Store
 from herdr.store.facts import idea_info, project_info, run_info
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, find, get, insert, update
@@ -196,6 +197,7 @@ def _request(
     env = {
         **context.environ,
         **start.env,
+        MARK: mark(world.home, agent.id),
         "PILOOP_ACTOR": agent.name,
         "HERDR_MAILBOX": str(mailbox),
         "HERDR_TOKEN": token,

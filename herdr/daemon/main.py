@@ -51,7 +51,7 @@ async def serve(home: Home) -> None:
     """Open the store, take up what an earlier daemon left, and run until a signal says to stop."""
     store = open_store(home.database, mode="daemon", actor=ACTOR)
     try:
-        host = PluginHost.load(os.environ)
+        host = PluginHost(environ=os.environ)
         world = World(home, store, host, gather_harnesses(host))
         write_shim(home.bin)
         give_back(store)
@@ -64,7 +64,7 @@ async def serve(home: Home) -> None:
                 Lanes(world, tasks).run,
                 Steering(world).run,
                 Mailboxes(world, tasks).run,
-                Outbox(world).run,
+                Outbox(store, host, world.bell).run,
             ):
                 tasks.start_soon(part)
             await take_in(world)

@@ -125,9 +125,10 @@ class Outbox:
             The seconds until it is worth coming back: 0 for at once, None when only a new event makes it so.
         """
         place = cursor(self._store, plugin)
-        if place.retry_at is not None and (left := place.retry_at - self._clock()) > 0:
-            # A clock that was set back must not silence a plugin for longer than the longest pause.
-            return min(left, LAST_RETRY)
+        left = (place.retry_at or 0.0) - self._clock()
+        # More than the longest pause means that the clock was set back, which must not silence a plugin.
+        if 0 < left <= LAST_RETRY:
+            return left
         found = self._next(plugin, place)
         if found is None:
             return None

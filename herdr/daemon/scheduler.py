@@ -44,7 +44,13 @@ class Scheduler:
         """Make a pass whenever something changed, until cancelled."""
         while True:
             await self._world.guard("scheduling", self._pass)
-            await self._world.bell.wait(QUIET)
+            await self._world.bell.wait(self._patience())
+
+    def _patience(self) -> float:
+        """Seconds until a pass is worth making even if nothing happens."""
+        now = time.monotonic()
+        retries = [one.retry_at - now for one in self._trouble.values() if one.retry_at > now]
+        return min([*retries, QUIET]) + 0.01
 
     async def _pass(self) -> None:
         if self._world.ending:

@@ -11,11 +11,13 @@ import msgspec
 
 from herdr.config import Config
 from herdr.errors import HerdrError
-from herdr.repo.overlay import protected_entries
+from herdr.repo.overlay import Protected, protected_entries
 from herdr.store.rows import Evaluator, Project, find, get, insert, update
 
 #: Protected like the others, but not part of the key: policy and prose change no score.
 NOT_IN_KEY = ("piloop.toml", "*.md")
+#: Git's mode of an ordinary file.
+REGULAR = 0o100644
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +52,9 @@ def define(config: Config, root: Path, commit: str) -> Definition:
     """
     patterns = config.protected_patterns(root)
     entries = protected_entries(root, commit, patterns)
-    for word in config.evaluate:
-        is_file = not Path(word).is_absolute() and (root / word).is_file()
-        if is_file and word in patterns and word.removeprefix("./") not in entries:
+    for word in (word.removeprefix("./") for word in config.evaluate):
+        in_checkout = not Path(word).is_absolute() and (root / word).is_file()
+        if in_checkout and word not in entries and Protected(patterns).covers(word, REGULAR):
             raise HerdrError(
                 f"{word} is not in commit {commit[:10]}, so it could not score anything",
                 fix=f"git add {word} && git commit, then run `herdr init` again",

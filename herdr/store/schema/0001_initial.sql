@@ -136,7 +136,7 @@ CREATE TABLE candidates (
     rule TEXT,                                                -- which rule decided
     reason TEXT,                                              -- the same for a person
     note TEXT,                                                -- Piloop-Note, by the worker
-    touched TEXT CHECK (json_valid(touched)),                 -- protected files it changed, as a JSON array
+    touched TEXT CHECK (touched IS NULL OR json_valid(touched)),                 -- protected files it changed, as a JSON array
     bar_id INTEGER REFERENCES candidates (id),                -- what it was judged against
     on_trunk INTEGER NOT NULL DEFAULT 0 CHECK (on_trunk IN (0, 1)),
     judged_at TEXT,
