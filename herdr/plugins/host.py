@@ -47,20 +47,25 @@ class PluginHost:
         self._limiter: anyio.CapacityLimiter | None = None
 
     @cached_property
-    def _loaded(self) -> tuple[pluggy.PluginManager, dict[str, PluginRow]]:
+    def _loaded(self) -> tuple[pluggy.PluginManager, list[PluginRow]]:
         manager, rows = load_plugins(self._blocked)
         for row in rows:
             if row.state == "failed":
                 self._note(Answer(plugin=row.name, error=row.why), "load")
-        return manager, {row.name: row for row in reversed(rows)}
+        return manager, rows
 
     def plugins_table(self) -> list[PluginRow]:
         """Return a row for each installed plugin, by name; one that failed in this process says in which hook."""
-        rows = dict(self._loaded[1])
-        for (plugin, hook), error in self._failures.items():
-            if hook != "load" and plugin in rows:
-                rows[plugin] = msgspec.structs.replace(rows[plugin], state="failed", why=f"{hook}: {error}")
-        return [rows[name] for name in sorted(rows)]
+        failed = {
+            plugin: f"{hook}: {error}" for (plugin, hook), error in self._failures.items() if hook != "load"
+        }
+        rows = [
+            msgspec.structs.replace(row, state="failed", why=failed[row.name])
+            if row.state == "ok" and row.name in failed
+            else row
+            for row in self._loaded[1]
+        ]
+        return sorted(rows, key=lambda row: row.name)
 
     def implementations(self, hook: str) -> list[HookImpl]:
         """Return who implements a hook, in the order in which they are asked: built-in plugins last."""
