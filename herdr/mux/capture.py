@@ -48,7 +48,7 @@ async def capture_many(client: ControlClient, panes: Sequence[str], lines: int =
 def _facts(answer: list[str] | TmuxError) -> tuple[bool, bool, bool, str]:
     if isinstance(answer, TmuxError) or not answer:
         return True, False, False, ""
-    dead, mode, alternate, title = answer[0].split(" ", 3)
+    dead, mode, alternate, title = " ".join(answer).split(" ", 3)
     return dead == "1", mode != "0", alternate == "1", title
 
 

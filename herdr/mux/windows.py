@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,13 +21,11 @@ KEPT_ENDED = 10
 #: Seconds for a new pane's process to be in its directory.
 CHDIR_PATIENCE = 2.0
 
-# The fields are told apart by a tab, and what a program or a path could put a tab into stands last.
 _FIELDS = (
     "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
     "#{pane_dead_time}", "#{pane_in_mode}", f"#{{?{AGENT_OPTION},1,0}}", "#{window_name}",
     "#{pane_start_command}", "#{pane_current_path}", "#{pane_title}",
 )  # fmt: skip
-_FORMAT = "\t".join(_FIELDS)
 
 
 class PaneInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,9 +106,13 @@ async def kill_window(client: ControlClient, window: str) -> None:
 
 async def list_panes(client: ControlClient) -> list[PaneInfo]:
     """List every pane of the session, in one call."""
-    return [
-        _pane_info(line) for line in await client.run("list-panes", "-s", "-t", client.session, "-F", _FORMAT)
-    ]
+    # Paths and titles can hold any character, so what tells fields apart is something that nobody can guess.
+    mark = f"|{secrets.token_hex(8)}|"
+    fmt = "".join([field + mark for field in _FIELDS])
+    lines = await client.run("list-panes", "-s", "-t", client.session, "-F", fmt)
+    values = "\n".join(lines).split(mark)
+    size = len(_FIELDS)
+    return [_pane_info(values[at : at + size]) for at in range(0, len(values) - 1, size)]
 
 
 async def set_title(client: ControlClient, pane: str, title: str) -> None:
@@ -138,8 +141,9 @@ async def _verify_directory(client: ControlClient, pane: str, cwd: Path) -> None
     wanted, path = os.path.realpath(cwd), ""
     with anyio.move_on_after(CHDIR_PATIENCE):
         while True:
-            (line,) = await client.run("display-message", "-p", "-t", pane, "#{pane_dead} #{pane_current_path}")
-            dead, path = line.split(" ", 1)
+            lines = await client.run("display-message", "-p", "-t", pane, "#{pane_dead} #{pane_current_path}")
+            # A path can hold a line end.
+            dead, path = "\n".join(lines).split(" ", 1)
             if dead == "1" or (path and os.path.realpath(path) == wanted):
                 return
             await anyio.sleep(0.005)
@@ -151,11 +155,10 @@ def _window_name(name: str) -> str:
     return label(name).replace(".", "_").replace(":", "_") or "agent"
 
 
-def _pane_info(line: str) -> PaneInfo:
-    fields = line.split("\t", len(_FIELDS) - 1)
+def _pane_info(fields: Sequence[str]) -> PaneInfo:
     pane, window, session, pid, dead, status, ended, in_mode, agent, name, command, path, title = fields
     return PaneInfo(
-        pane=pane, window=window, session=session, pid=int(pid), dead=dead == "1",
+        pane=pane.strip(), window=window, session=session, pid=int(pid), dead=dead == "1",
         status=int(status) if status else None, ended=int(ended or 0), in_mode=in_mode != "0", agent=agent == "1",
         name=name, start_command=command, path=path, title=title,
     )  # fmt: skip

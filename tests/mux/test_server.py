@@ -1,0 +1,144 @@
+"""DESIGN §6, rules 1, 2 and 10: a server of our own, clean and in UTF-8, found again and brought back."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from herdr.errors import HerdrError
+from herdr.mux.errors import TmuxError
+from herdr.mux.server import TmuxServer, check_tmux
+
+
+def fake_tmux(folder: Path, says: str) -> dict[str, str]:
+    folder.mkdir()
+    program = folder / "tmux"
+    program.write_text(f"#!/bin/sh\necho '{says}'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {"PATH": str(folder)}
+
+
+def test_check_tmux_names_what_is_wrong_and_the_fix(tmp_path: Path) -> None:
+    with pytest.raises(HerdrError, match="not installed") as missing:
+        check_tmux({"PATH": str(tmp_path)})
+    assert "install tmux" in str(missing.value.fix)
+    with pytest.raises(HerdrError, match=r"tmux 3\.1c .* too old"):
+        check_tmux(fake_tmux(tmp_path / "old", "tmux 3.1c"))
+
+
+@pytest.mark.parametrize("version", ["3.2", "3.3a", "3.10", "next-3.7", "master", "10.0"])
+def test_check_tmux_takes_newer_ones(tmp_path: Path, version: str) -> None:
+    assert check_tmux(fake_tmux(tmp_path / "bin", f"tmux {version}")) == version
+
+
+def test_rule_01_peoples_own_server_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HerdrError, match="your own"):
+        TmuxServer("default", tmp_path / "tmux.conf", os.environ)
+
+
+def test_rule_01_our_configuration_rules(server: TmuxServer) -> None:
+    options, windows, process = (
+        {line.partition(" ")[0]: line.partition(" ")[2] for line in server.command("show-options", scope)}
+        for scope in ("-g", "-gw", "-s")
+    )
+    assert (options["history-limit"], options["mouse"]) == ("50000", "on")
+    assert (windows["remain-on-exit"], windows["allow-rename"]) == ("on", "off")
+    assert (process["message-limit"], process["exit-empty"]) == ("0", "off")
+    assert server.command("source-file", str(server.conf)) == []
+
+
+def test_rule_01_a_person_inside_tmux_changes_nothing(
+    server: TmuxServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMUX", "/tmp/elsewhere,1,0")
+    session = server.ensure_session("p", tmp_path, 200, 50)
+    assert server.command("list-sessions", "-F", "#{session_id}") == [session.id]
+
+
+def test_rule_10_the_servers_environment_is_clean_and_utf8(tmp_path: Path) -> None:
+    extra = {"CLAUDECODE": "1", "TMUX": "/x,1,0", "OPENAI_API_KEY": "secret", "LC_ALL": "C"}
+    server = TmuxServer("herdr-env", tmp_path / "tmux.conf", os.environ | extra)
+    server.ensure()
+    session = server.ensure_session("p", tmp_path, 200, 50)
+    try:
+        names = dict(line.split("=", 1) for line in server.command("show-environment", "-g"))
+        pid = int(server.command("display-message", "-p", "-t", session.id, "#{pane_pid}")[0])
+        shell = Path(f"/proc/{pid}/environ").read_bytes().decode()
+    finally:
+        server.kill()
+    assert not {"CLAUDECODE", "TMUX", "OPENAI_API_KEY", "LC_ALL"} & set(names)
+    assert "UTF-8" in names["LC_CTYPE"]
+    assert "secret" not in shell
+    assert "CLAUDECODE" not in shell
+
+
+def test_rule_02_a_session_is_found_by_its_project_never_by_its_name(server: TmuxServer, tmp_path: Path) -> None:
+    first = server.ensure_session("my.proj: é;", tmp_path, 200, 50)
+    assert first.name == "my-proj"
+    assert server.ensure_session("my.proj: é;", tmp_path, 200, 50) == first
+    second = server.ensure_session("my proj", tmp_path, 200, 50)
+    assert (second.name, second.id != first.id) == ("my-proj-2", True)
+    server.command("rename-session", "-t", first.id, "my-proj-renamed")
+    assert server.ensure_session("my.proj: é;", tmp_path, 200, 50).id == first.id
+
+
+def test_rule_01_the_first_window_is_home_in_the_repo(server: TmuxServer, tmp_path: Path) -> None:
+    cwd = tmp_path / "a #(touch pwned) b;"
+    cwd.mkdir()
+    session = server.ensure_session("p", cwd, 120, 40)
+    fields = "#{window_name}|#{window_width}x#{window_height}|#{session_path}"
+    assert server.command("list-windows", "-t", session.id, "-F", fields) == [f"home|120x40|{cwd}"]
+
+
+def test_a_home_shell_that_was_left_is_there_again(server: TmuxServer, tmp_path: Path) -> None:
+    session = server.ensure_session("p", tmp_path, 200, 50)
+    server.command("respawn-pane", "-k", "-t", f"{session.id}:", "true")
+    while server.command("display-message", "-p", "-t", session.id, "#{pane_dead}") == ["0"]:
+        pass
+    (before,) = server.command("display-message", "-p", "-t", session.id, "#{pane_pid}")
+    server.ensure_session("p", tmp_path, 200, 50)
+    assert server.command("display-message", "-p", "-t", session.id, "#{pane_pid}") != [before]
+
+
+def test_a_deleted_socket_comes_back_with_everything_in_it(server: TmuxServer, tmp_path: Path) -> None:
+    session = server.ensure_session("p", tmp_path, 200, 50)
+    server.socket_path.unlink()
+    server.socket_path.parent.rmdir()
+    assert not server.alive()
+    server.ensure()
+    assert server.command("list-sessions", "-F", "#{session_id}") == [session.id]
+
+
+def test_a_pid_file_of_another_process_signals_nobody(server: TmuxServer) -> None:
+    server.kill()
+    server.pid_file.write_text(f'{{"pid": {os.getpid()}, "started": 1.0}}')
+    server.ensure()
+    assert server.alive()
+
+
+def test_two_homes_have_two_servers(server: TmuxServer, tmp_path: Path) -> None:
+    other = TmuxServer("herdr-other", tmp_path / "other" / "tmux.conf", os.environ)
+    other.ensure()
+    other.kill()
+    assert (server.alive(), other.alive()) == (True, False)
+
+
+def test_kill_of_a_server_that_is_not_there_is_no_error(tmp_path: Path) -> None:
+    TmuxServer("herdr-none", tmp_path / "tmux.conf", os.environ).kill()
+
+
+def test_rule_05_a_silent_failure_is_an_error(server: TmuxServer) -> None:
+    with pytest.raises(TmuxError, match="invalid option: no-such-option"):
+        server.command("set-option", "-g", "no-such-option", "1")
+
+
+def test_a_socket_path_that_is_too_long_is_explained(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    server = TmuxServer("herdr-deep", tmp_path / "tmux.conf", os.environ | {"TMUX_TMPDIR": str(deep)})
+    with pytest.raises(TmuxError, match="does not start") as error:
+        server.ensure()
+    assert "under 100 bytes" in str(error.value.fix)
