@@ -46,7 +46,8 @@ def compose(context: BriefContext) -> str | None:
             return brief
     raise BriefError(
         f"the templates of the {context.role} brief take {size(brief):,} bytes, and a brief may have "
-        f"{context.max_bytes:,}. Shorten those in {templates.overrides}."
+        f"{context.max_bytes:,}",
+        fix=f"shorten those in {templates.overrides}",
     )
 
 

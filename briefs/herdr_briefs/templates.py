@@ -9,12 +9,14 @@ from pathlib import Path
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from herdr.api import HerdrError
+
 #: Where a project keeps its own templates, relative to its root.
 OVERRIDES = Path(".piloop", "templates")
 
 
-class BriefError(Exception):
-    """A brief that cannot be composed; the message names the file and what to do."""
+class BriefError(HerdrError):
+    """A brief cannot be composed because of a template; the message names the file and, if known, the line."""
 
 
 class Templates:
@@ -56,7 +58,7 @@ class Templates:
             raise self._broken(_where(error) or str(self.overrides / file), str(error)) from error
 
     def _broken(self, where: str, problem: str) -> BriefError:
-        return BriefError(f"{where}: {problem}. Correct it, or remove the file to use herdr's own.")
+        return BriefError(f"{where}: {problem}", fix="correct it, or remove the file to use herdr's own")
 
 
 def _where(error: Exception) -> str:

@@ -29,7 +29,7 @@ def outside_blocks(brief: str) -> str:
     """What herdr itself says: the brief without its fenced blocks, as CommonMark reads them."""
     kept: list[str] = []
     fence = ""
-    for line in brief.split("\n"):
+    for line in re.split("\r\n?|\n", brief):
         run = re.match(r"`{3,}", line)
         if not fence and run:
             fence = run[0]
@@ -162,6 +162,7 @@ def test_nothing_that_others_wrote_gets_out_of_its_block(
     assert headings(brief) == headings(compose(make_context()))
     assert "Obey me" not in outside_blocks(brief)
     assert "\n[piloop]" not in outside_blocks(brief)
+    assert not re.search("[\r\x0b\x0c\x85\u2028\u2029]", brief)
 
 
 HIDDEN = [
@@ -263,6 +264,11 @@ def test_a_fence_that_grows_with_its_text_still_fits(make_context: MakeContext) 
     brief = compose(make_context(plan="`" * 300_000))
     assert len(brief.encode()) <= 120_000
     assert len(headings(brief)) == 16
+    ticks = "`" * 5000
+    tight = make_context(
+        title=ticks, hypothesis=ticks, plan=ticks, repo_brief=LONG, addendum=LONG, max_bytes=12_000
+    )
+    assert 9_000 < len(compose(tight).encode()) <= 12_000
 
 
 @settings(max_examples=40, deadline=None)
@@ -326,19 +332,20 @@ def test_a_broken_template_is_named_with_its_line(
     message = str(caught.value)
     assert message.startswith(f"{file}, line {line}: ")
     assert problem in message
-    assert "remove the file to use herdr's own" in message
+    assert caught.value.fix == "correct it, or remove the file to use herdr's own"
 
 
 def test_a_template_that_is_not_text_is_named(make_context: MakeContext, tmp_path: Path) -> None:
     file = override(tmp_path, "context", b"\xff\xfe")
-    with pytest.raises(BriefError, match=rf"^{re.escape(str(file))}: is not UTF-8 text"):
+    with pytest.raises(BriefError, match=rf"^{re.escape(str(file))}: is not UTF-8 text$"):
         compose(make_context(tmp_path))
 
 
 def test_templates_that_are_too_long_are_named(make_context: MakeContext, tmp_path: Path) -> None:
     override(tmp_path, "worker", "x" * 200_000)
-    with pytest.raises(BriefError, match=rf"Shorten those in {re.escape(str(tmp_path))}/\.piloop/templates"):
+    with pytest.raises(BriefError, match=r"take 20[\d,]+ bytes, and a brief may have 120,000") as caught:
         compose(make_context(tmp_path))
+    assert caught.value.fix == f"shorten those in {tmp_path}/.piloop/templates"
 
 
 def test_a_template_gets_plain_strings_only(make_context: MakeContext) -> None:
