@@ -1,0 +1,205 @@
+"""A small campaign for tests: a repo whose score is the number in a file, and a real daemon on a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from herdr.home import Home
+from herdr.setup import set_up
+from herdr.store.connection import Store, open_store
+from herdr.store.rows import Comment, Idea, Message, Project, Run, find, insert, update
+
+WORKER = Path(__file__).with_name("worker.py")
+EVALUATE = """\
+from pathlib import Path
+
+text = Path("number.txt").read_text().strip()
+print(f"METRIC score={float(text)}")
+print(f"METRIC cost={len(list(Path('.').glob('*.extra')))}")
+"""
+CONFIG = """\
+name = "numbers"
+runtime = "herdr"
+evaluate = [{python}, "evaluate.py"]
+harnesses = ["scripted"]
+{top}
+
+[[metrics]]
+name = "score"
+direction = "higher"
+role = "primary"
+
+[[metrics]]
+name = "cost"
+direction = "lower"
+role = "guardrail"
+margin = 1
+
+[roles.worker]
+max_concurrent = {slots}
+timeout = {timeout}
+
+[harness.scripted]
+interactive = [{python}, {worker}, "{{brief}}"]
+received = "received: {{text}}"
+env = {{ WORKER_LOG = {log} }}
+{harness}
+"""
+
+Condition = Callable[[], Any]
+
+
+def wait_until(condition: Condition, what: str, seconds: float = 30.0) -> Any:
+    """Poll a condition until it is true; its value."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds:g} s: {what}")
+
+
+class Campaign:
+    """A registered project and its daemon, driven as a person would drive it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home = Home.from_environ(os.environ)
+        self.log = root.parent / "worker.log"
+        self._store: Store | None = None
+        self._daemon: subprocess.Popen[bytes] | None = None
+
+    # --- setting up
+
+    def configure(
+        self, *, slots: int = 2, timeout: float = 60, top: str = "", harness: str = "", more: str = ""
+    ) -> None:
+        quoted = {"python": sys.executable, "worker": str(WORKER), "log": str(self.log)}
+        words = {name: json.dumps(value) for name, value in quoted.items()}
+        text = CONFIG.format(slots=slots, timeout=timeout, top=top, harness=harness, **words)
+        (self.root / "piloop.toml").write_text(text + more)
+
+    def register(self) -> None:
+        set_up(self.home, self.root, os.environ, actor="human", tell=lambda _: None)
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            self._store = open_store(self.home.database, mode="person", actor="human")
+        return self._store
+
+    def idea(self, title: str, *do: str, **more: object) -> int:
+        project = find(self.store, Project, "")
+        assert project is not None
+        plan = "\n".join(f"DO {line}" for line in do)
+        values = {"project_id": project.id, "title": title, "plan": plan, "source": "human", "actor": "human"}
+        return insert(self.store, Idea, {**values, **more})
+
+    def comment(self, target: tuple[str, int], body: str, *, kind: str = "note", actor: str = "human") -> int:
+        kind_of, target_id = target
+        values = {"project_id": 1, "target_kind": kind_of, "target_id": target_id, "kind": kind, "body": body}
+        return insert(self.store, Comment, {**values, "actor": actor})
+
+    def prompt(self, agent_id: int, text: str) -> int:
+        values = {"agent_id": agent_id, "kind": "prompt", "body": text, "actor": "human"}
+        return insert(self.store, Message, values)
+
+    # --- the daemon
+
+    def start(self, **env: str) -> subprocess.Popen[bytes]:
+        with (self.root.parent / "daemon.out").open("ab") as out:
+            self._daemon = subprocess.Popen(
+                [sys.executable, "-m", "herdr.daemon"], env={**os.environ, **env}, stdout=out, stderr=out
+            )
+        return self._daemon
+
+    def kill(self) -> None:
+        """`kill -9` of the daemon."""
+        assert self._daemon is not None
+        self._daemon.kill()
+        self._daemon.wait()
+        self._daemon = None
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        if self._daemon is not None:
+            self._daemon.send_signal(how)
+            assert self._daemon.wait(60) == 0, (self.root.parent / "daemon.out").read_text()
+            self._daemon = None
+
+    def close(self) -> None:
+        if self._daemon is not None:
+            self.stop(signal.SIGUSR2)
+        if self._store is not None:
+            self._store.close()
+        self.tmux("kill-server", check=False)
+
+    def tmux(self, *args: str, check: bool = True) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self.home.socket_name, *args], capture_output=True, text=True, check=False
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    # --- looking
+
+    def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
+        return self.store.execute(sql, args).fetchall()
+
+    def value(self, sql: str, *args: object) -> Any:
+        rows = self.rows(sql, *args)
+        return rows[0][0] if rows else None
+
+    def settled(self, count: int = 1, seconds: float = 30.0) -> None:
+        sql = "SELECT count(*) FROM runs WHERE settled_at IS NOT NULL"
+        wait_until(lambda: self.value(sql) >= count, f"{count} settled runs", seconds)
+
+    def wait(self, sql: str, *args: object, seconds: float = 30.0) -> Any:
+        return wait_until(lambda: self.value(sql, *args), sql, seconds)
+
+    def said(self) -> list[str]:
+        """What the workers wrote into their log."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def verdicts(self) -> list[tuple[str, str | None, str | None]]:
+        sql = "SELECT subject, verdict, rule FROM candidates WHERE origin <> 'baseline' ORDER BY id"
+        return [tuple(row) for row in self.rows(sql)]
+
+    def run_of(self, idea_id: int) -> Run:
+        run = find(self.store, Run, "WHERE idea_id = ? ORDER BY id DESC", idea_id)
+        assert run is not None
+        return run
+
+    def status(self, idea_id: int) -> str:
+        return str(self.value("SELECT status FROM ideas WHERE id = ?", idea_id))
+
+    def set_project(self, **values: object) -> None:
+        update(self.store, Project, 1, {**values, "actor": "human"})
+
+    def cancel(self, run_id: int) -> None:
+        update(self.store, Run, run_id, {"cancel_requested": 1, "actor": "human"})
+
+
+@pytest.fixture
+def unregistered(make_repo: Callable[..., Path]) -> Iterator[Campaign]:
+    campaign = Campaign(make_repo({"number.txt": "1\n", "evaluate.py": EVALUATE}))
+    campaign.configure()
+    yield campaign
+    campaign.close()
+
+
+@pytest.fixture
+def campaign(unregistered: Campaign) -> Campaign:
+    unregistered.register()
+    return unregistered
