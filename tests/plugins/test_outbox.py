@@ -296,6 +296,7 @@ def test_killed_at_any_moment_it_loses_no_fact_and_keeps_the_order(
         while len({line[0] for line in told(book)}) < goal:
             assert time.monotonic() < deadline
             assert daemon.poll() is None
+            time.sleep(0.005)
         daemon.send_signal(signal.SIGKILL)
         daemon.communicate()
     bodies = [int(line[3]) for line in told(book)]
