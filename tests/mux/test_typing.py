@@ -67,9 +67,11 @@ async def test_rule_07_waits_and_types_nothing(mux: Any, case: str) -> None:
     switches, why = NOTHING_TYPED[case]
     program = await mux.tui(*switches)
     before = await program.screen()
-    delivery = await program.submit("def")
+    told: list[bool] = []
+    delivery = await program.submit("def", typing=lambda: told.append(True))
     assert delivery.state == "waiting"
     assert why in delivery.detail
+    assert told == []
     assert (await program.screen()).text == before.text
     assert program.entries == []
 
@@ -168,6 +170,36 @@ async def test_rule_07_evidence_of_the_harness_counts_first(mux: Any) -> None:
 
     delivery = await program.submit(SHORT, evidence=in_its_files)
     assert (delivery.state, delivery.detail) == ("received", "the harness shows it")
+
+
+async def test_rule_07_evidence_of_an_earlier_same_text_does_not_count(mux: Any) -> None:
+    program = await mux.tui("--swallow", "3")
+
+    async def in_its_files() -> bool | None:
+        return True
+
+    assert (await program.submit(SHORT, evidence=in_its_files)).state == "unconfirmed"
+
+
+async def test_rule_07_the_caller_is_told_before_the_first_byte(mux: Any) -> None:
+    program = await mux.tui()
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await program.submit(SHORT, typing=crash)
+    assert "begin" not in (await program.screen()).text
+
+
+async def test_rule_07_a_server_lost_while_typing_leaves_it_unconfirmed(mux: Any) -> None:
+    program = await mux.tui()
+    delivery = await program.submit(SHORT, typing=lambda: mux.server.command("kill-window", "-t", program.window))
+    assert delivery.state == "unconfirmed"
+    program = await mux.tui()
+    delivery = await program.submit(SHORT, typing=mux.server.kill)
+    assert delivery.state == "unconfirmed"
+    assert "gone" in delivery.detail
 
 
 async def test_rule_07_an_empty_composer_is_reported_as_the_weaker_fact(mux: Any) -> None:

@@ -171,9 +171,7 @@ async def test_rule_09_reads_the_bottom_while_somebody_scrolls(mux: Any) -> None
 
 
 async def test_rule_09_reads_wide_characters_and_joins_wrapped_lines(mux: Any) -> None:
-    program = await mux.open(
-        "sh", "-c", 'printf "%s\\n" "$0"; exec cat', "日本語🚀é " * 40 + "end", width=80, height=24
-    )
+    program = await mux.open("sh", "-c", 'printf "%s\\n" "$0"; exec cat', "日本語🚀é " * 40 + "end")
     await program.shows("end")
     assert (await program.screen()).text == "日本語🚀é " * 40 + "end"
 
