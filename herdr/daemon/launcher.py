@@ -17,6 +17,7 @@ from herdr.api import Cause, ClaimAnswer, Harness, Launch, LaunchContext
 from herdr.daemon.briefing import compose_brief
 from herdr.daemon.world import ACTOR, Fleet, World, base_environment
 from herdr.errors import HerdrError
+from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
@@ -109,7 +110,7 @@ async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
         brief = await compose_brief(world, fleet, run, agent)
         atomic_write(context.brief, brief)
         start = await anyio.to_thread.run_sync(harness.launch, context)
-        await anyio.to_thread.run_sync(_write_seeds, start)
+        await anyio.to_thread.run_sync(write_seeds, start.seeds)
         request = _request(world, run, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
@@ -139,6 +140,7 @@ def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Har
         model=agent.model,
         session_id=agent.session_id,
         environ=base_environment(),
+        settings=fleet.settings_for(harness.name),
     )
 
 
@@ -180,13 +182,6 @@ def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stam
     if in_argv:
         values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
     insert(store, Message, values)
-
-
-def _write_seeds(start: Launch) -> None:
-    for seed in start.seeds:
-        if seed.replace or not seed.path.exists():
-            seed.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_write(seed.path, seed.content, seed.mode)
 
 
 def _request(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -41,6 +41,11 @@ class Fleet:
         self.runtime = runtime
         self.rotation: tuple[str, ...] = ()
         self._changed: set[str] = set()
+
+    def settings_for(self, harness: str) -> Mapping[str, object]:
+        """The `[plugins.<name>]` table of the plugin that a harness came from."""
+        table = self.config.plugins.get(self.harnesses.origin.get(harness, ""))
+        return table if isinstance(table, Mapping) else {}
 
     def note_change(self, pane: str) -> None:
         """Remember that a pane has something new."""

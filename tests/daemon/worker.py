@@ -1,7 +1,7 @@
 """A scripted agent for tests: does, line by line, what the `DO` lines of its idea's plan say.
 
-It runs in a real pane as a `command` harness, with the brief's path as its argument, and reads typed lines from its
-terminal like a model's CLI would.
+It runs in a real pane as a `command` harness, with the brief's path as its argument, and reads typed lines from
+its terminal like a model's CLI would.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def piloop(words: str) -> None:
 
 def spawn(words: str) -> None:
     """Start a child that has a session of its own and ignores hangups."""
-    subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])  # noqa: S602
+    subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])
 
 
 COMMANDS = {
