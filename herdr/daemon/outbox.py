@@ -23,6 +23,8 @@ log = logging.getLogger("herdr.outbox")
 
 Arguments = dict[str, Any]
 FIRST_RETRY, LAST_RETRY = 1.0, 300.0
+#: Seconds to wait when it is not the plugin that failed.
+PAUSE = 10.0
 
 
 def _agent(store: Store, event: Event) -> Arguments | None:
@@ -111,12 +113,13 @@ class Outbox:
             try:
                 with store_errors(self._store.path):
                     wait = await self.step(plugin)
-            except HerdrError:
-                # A store that is locked or full: nothing was taken, so the same fact comes again.
+            except Exception:
+                # The store is locked or full, say. Nothing was noted down, so the same fact comes again.
                 log.exception("cannot feed the plugin %s", plugin)
-                wait = FIRST_RETRY
-            if wait != 0:
-                await self._bell.wait(wait)
+                await anyio.sleep(PAUSE)
+            else:
+                if wait != 0:
+                    await self._bell.wait(wait)
 
     async def step(self, plugin: str) -> float | None:
         """Give a plugin the next fact, if there is one and it is due.

@@ -166,15 +166,11 @@ def test_a_fact_that_was_given_but_not_noted_down_is_given_again(store: Store, b
     with pytest.raises(Exception, match="not authorized"):
         feed(outbox)
     assert len(told(book)) == 1
-    feed(Outbox(reopened(store), PluginHost(), Bell()))
+    store.close()
+    with closing(open_store(store.path, mode="daemon", actor="daemon")) as after:
+        feed(Outbox(after, PluginHost(), Bell()))
     assert told(book)[0] == told(book)[1]
     assert [line[1:] for line in told(book)[1:]] == TOLD
-
-
-def reopened(store: Store) -> Store:
-    path = store.path
-    store.close()
-    return open_store(path, mode="daemon", actor="daemon")
 
 
 def test_a_failing_plugin_backs_off_is_named_and_misses_nothing(
