@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,9 +67,7 @@ class Agent:
 
     def shell(self, *argv: str) -> str:
         """Run a command, taking messages meanwhile; show its end, and return what it printed."""
-        self.terminal.say(
-            f"  $ {' '.join(Path(argv[0]).name if n == 0 else part for n, part in enumerate(argv))}"
-        )
+        self.terminal.say(f"  $ {shlex.join([Path(argv[0]).name, *argv[1:]])}")
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
             try:
                 process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -87,15 +87,21 @@ class Agent:
         self.lengths += re.findall(r"^METRIC length=(\S+)$", output, flags=re.MULTILINE)
 
     def _listen(self, step: Listen) -> None:
-        self.terminal.pause(0 if self.terminal.messages else step.seconds)
-        wanted = re.findall(rf"(\d+) {step.word}", "\n".join(self.terminal.messages))
+        end = time.monotonic() + step.seconds
+        while not (wanted := self._asked(step.word)) and (left := end - time.monotonic()) > 0:
+            self.terminal.pause(left)
         if not wanted:
             self.do(Say("Nobody objects, so it stays as it is."))
             return
-        self.do(Say(f"Understood: {wanted[-1]} {step.word}."))
-        self.do(Set(step.path, step.name, wanted[-1]))
+        self.do(Say(f"Understood: {wanted} {step.word}."))
+        self.do(Set(step.path, step.name, wanted))
         self.do(Check())
-        self.do(Commit(f"Use {wanted[-1]} {step.word}, as asked"))
+        self.do(Commit(f"Use {wanted} {step.word}, as asked"))
+
+    def _asked(self, word: str) -> str | None:
+        """The number that the latest message about it names; other messages are only information."""
+        numbers = re.findall(rf"(\d+) {word}", "\n".join(self.terminal.messages))
+        return numbers[-1] if numbers else None
 
 
 def main(argv: Sequence[str]) -> int:

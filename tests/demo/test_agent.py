@@ -129,6 +129,8 @@ def test_a_message_changes_the_result_and_is_acknowledged(worktree: Path) -> Non
     assert steer
     with agent(worktree, "kicks") as pane:
         pane.until(lambda text: composer(text) == "")
+        pane.type("[piloop] finding on idea#2: unrelated\n")
+        pane.until(lambda text: "received: [piloop] finding" in text)
         # As a terminal multiplexer pastes it, and the Enter only after the draft is seen.
         pane.type(f"\x1b[200~[piloop] decision on idea#5 by human: {steer}\x1b[201~")
         pane.until(lambda text: (composer(text) or "").endswith(steer))
