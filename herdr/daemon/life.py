@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from herdr.api import Cause
 from herdr.campaign.outcome import (
     Outcome,
     RunFacts,
@@ -178,7 +179,7 @@ def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *
             agent.id,
             {
                 "state": "ended",
-                "cause": ending.cause,
+                "cause": _cause(ending) if failed else ending.cause,
                 "cause_detail": ending.detail or None,
                 "failed_start": failed,
                 "ended_at": world.stamp(),
@@ -192,6 +193,12 @@ def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *
                 "actor": ACTOR,
             },
         )
+
+
+def _cause(ending: Ending) -> Cause:
+    """Why a start failed: every one has a cause (DESIGN §10)."""
+    crashed = ending.exit is not None and ending.exit.signal is not None
+    return ending.cause or ending.hint or ("crashed" if crashed else "exited")
 
 
 # --- the run ----------------------------------------------------------------------------------------------------

@@ -32,7 +32,10 @@ GRACE = 5.0
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it."""
+    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it.
+
+    `cause` is why herdr gave it up; `hint` is what the last screen of one that ended by itself says.
+    """
 
     exit: Exit | None = None
     launched: bool = True
@@ -41,6 +44,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
     blocked: bool = False
     cause: Cause | None = None
+    hint: Cause | None = None
     detail: str = ""
 
 
@@ -234,7 +238,10 @@ class Supervisor:
         left = read_exit(self._context.state_dir)
         if left is None or (left.signal is not None and await self._fleet.runtime.screen(self._place) is None):
             return Ending(lost=True, detail="its tmux server or its machine went away")
-        return Ending(exit=left)
+        if left.error is not None:
+            return _never_ran(left)
+        await self._look()
+        return Ending(exit=left, hint=self._reading.cause, detail=self._reading.evidence)
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()

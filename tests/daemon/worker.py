@@ -32,6 +32,8 @@ def commit(words: str) -> None:
     Path("number.txt").write_text(number.partition("=")[2] + "\n")
     git("add", "-A")
     git("commit", "-q", "--allow-empty", "-m", (message or f"number {number}").replace("\\n", "\n"))
+    sha = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    note(f"committed {sha}")
 
 
 def write(words: str) -> None:
