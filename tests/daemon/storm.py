@@ -77,7 +77,8 @@ class Storm:
         """One prompt to each agent that has none yet, from a person who does not know that anything is wrong."""
         waiting = self.campaign.rows(
             "SELECT a.id FROM agents a JOIN runs r ON r.id = a.run_id"
-            " WHERE a.state <> 'ended' AND r.idea_id % 5 = 4 AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.agent_id = a.id AND m.kind = 'prompt')"
+            " WHERE a.state <> 'ended' AND r.idea_id % 5 = 4"
+            " AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.agent_id = a.id AND m.kind = 'prompt')"
         )
         for (agent_id,) in waiting:
             self.campaign.prompt(agent_id, f"for agent {agent_id}")

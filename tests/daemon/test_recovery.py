@@ -10,7 +10,6 @@ import pytest
 from .conftest import Campaign, wait_until
 from .storm import Storm
 
-
 #: `make soak` sets these higher.
 KILLS, TMUX_KILLS = int(os.environ.get("STORM_KILLS", "4")), int(os.environ.get("STORM_TMUX_KILLS", "1"))
 RUNS = int(os.environ.get("STORM_RUNS", "5"))
