@@ -56,6 +56,25 @@ def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
     return _create(root, path, branch, commit)
 
 
+def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> Worktree:
+    """The worktree that herdr made at `path` for `branch`, or else a new one.
+
+    For a run that is started again: a half-made worktree of a killed herdr is not taken for a whole one.
+
+    Raises:
+        RefusedError: the path or the branch exists already and is something else.
+        GitError: git failed.
+    """
+    common = common_dir(root)
+    with repo_lock(common):
+        repair(root, common)
+        place = path.resolve()
+        there = [known for known in list_worktrees(root) if known.path.resolve() == place and path.is_dir()]
+    if there and there[0].made is not None and there[0].made.branch == branch:
+        return there[0]
+    return create_run_worktree(root, path=path, branch=branch, commit=commit)
+
+
 def create_detached(root: Path, path: Path, commit: str) -> Worktree:
     """Make a worktree of exactly `commit` at `path`, on no branch: a place to score in.
 
@@ -70,9 +89,12 @@ def verify(worktree: Path, *, root: Path, branch: str, base: str) -> None:
     """Make sure that an agent launched here works where it should: this worktree, this branch, on this base.
 
     Raises:
-        HerdrError: git would climb to another repo, or the branch or the base differ.
+        HerdrError: git would climb to another repo, herdr did not finish making the worktree, or the branch
+            or the base differ.
     """
     _verify_place(worktree, root)
+    if made_by_herdr(common_dir(root), worktree) is None:
+        raise HerdrError(f"{worktree} was not made by herdr, or only half", fix="Move the folder away.")
     on = run_git(worktree, "symbolic-ref", "-q", "HEAD", check=False).text.removeprefix("refs/heads/")
     if on != branch:
         raise HerdrError(f"{worktree} is on {on or 'no branch'} and not on {branch}")
