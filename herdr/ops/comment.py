@@ -128,12 +128,12 @@ def list_comments(context: Context, request: ListThem) -> list[CommentView]:
         target, project_id = (kind, number), None
     else:
         target, project_id = (None, None), project_of(context, request.project).id
-    kinds = msgspec.json.encode(request.kind).decode()
+    kinds = " ".join(request.kind)
     found = fetch(
         context.conn,
         Comment,
         "WHERE (project_id = ? OR (target_kind = ? AND target_id = ?))"
-        " AND (? = '[]' OR kind IN (SELECT value FROM json_each(?))) ORDER BY id DESC LIMIT ?",
+        " AND (? = '' OR instr(?, kind)) ORDER BY id DESC LIMIT ?",
         *(project_id, *target, kinds, kinds, request.limit),
     )
     return [comment_view(context.conn, comment) for comment in found[::-1]]

@@ -22,6 +22,7 @@ from herdr.ops.views import (
     candidate_views,
     comments_on,
     event_views,
+    marks,
     message_view,
     run_view,
 )
@@ -85,18 +86,18 @@ def list_runs(context: Context, request: ListThem) -> list[RunView]:
     """List runs, the newest first."""
     idea_id = look(context, Idea, request.idea).id if request.idea is not None else None
     project_id = project_of(context, request.project).id if idea_id is None else None
-    states = msgspec.json.encode(request.state).decode()
+    states = " ".join(request.state)
     runs = fetch(
         context.conn,
         Run,
-        "WHERE (project_id = ? OR idea_id = ?)"
-        " AND (? = '[]' OR state IN (SELECT value FROM json_each(?))) ORDER BY id DESC LIMIT ?",
+        "WHERE (project_id = ? OR idea_id = ?) AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
         *(project_id, idea_id, states, states, request.limit),
     )
-    wanted = msgspec.json.encode(sorted({run.idea_id for run in runs})).decode()
+    wanted = {run.idea_id for run in runs}
     titles = dict(
         context.conn.execute(
-            "SELECT id, title FROM ideas WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
+            f"SELECT id, title FROM ideas WHERE id IN ({marks(wanted)})",  # noqa: S608
+            tuple(wanted),
         ).fetchall()
     )
     return [run_view(run, titles[run.idea_id]) for run in runs]
@@ -141,8 +142,12 @@ def _commits(context: Context, project: Project, run: Run) -> list[RunCommit]:
     commits = context.conn.execute(
         "SELECT commit_sha, candidate_id FROM run_commits WHERE run_id = ? ORDER BY position", (run.id,)
     ).fetchall()
-    wanted = msgspec.json.encode([row[1] for row in commits]).decode()
-    candidates = fetch(context.conn, Candidate, "WHERE id IN (SELECT value FROM json_each(?))", wanted)
+    candidates = fetch(
+        context.conn,
+        Candidate,
+        "WHERE id IN (SELECT candidate_id FROM run_commits WHERE run_id = ?)",
+        run.id,
+    )
     views = {view.ref: view for view in candidate_views(context.conn, project, candidates)}
     return [RunCommit(commit=row[0], candidate=views[ref("candidate", row[1])]) for row in commits]
 

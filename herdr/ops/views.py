@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -84,7 +84,8 @@ class AgentView(View, frozen=True, kw_only=True):
 class CandidateView(View, frozen=True, kw_only=True):
     """A candidate with its score under the present evaluator.
 
-    `gain` is by how much its primary metric beats its bar's (negative: falls short), in the metric's unit.
+    `gain` is by how much its primary metric beats its bar's (negative: falls short), in the metric's unit;
+    `share` is the gain relative to the bar.
     """
 
     ref: str
@@ -108,6 +109,7 @@ class CandidateView(View, frozen=True, kw_only=True):
     error: str | None
     value: float | None
     gain: float | None
+    share: float | None
     created_at: str
 
 
@@ -183,14 +185,17 @@ def primary_of(project: Project) -> Primary:
     return next(metric for metric in metrics if metric.role == "primary")
 
 
-def scores(conn: Store, project: Project, candidates: Iterable[int] | None = None) -> dict[int, Score]:
-    """The scores under the project's present evaluator, by candidate; of some candidates, or of all."""
-    some = None if candidates is None else msgspec.json.encode(list(candidates)).decode()
+def marks(values: Collection[object]) -> str:
+    """As many `?` as there are values."""
+    return ", ".join("?" * len(values))
+
+
+def scores(conn: Store, project: Project, candidates: Collection[int]) -> dict[int, Score]:
+    """The scores of candidates under the project's present evaluator, by candidate."""
     rows = conn.execute(
-        "SELECT candidate_id, state, metrics, error FROM measurements"
-        " WHERE evaluator_id = ? AND purpose = 'score'"
-        " AND (? IS NULL OR candidate_id IN (SELECT value FROM json_each(?)))",
-        (project.evaluator_id, some, some),
+        "SELECT candidate_id, state, metrics, error FROM measurements WHERE evaluator_id = ?"  # noqa: S608
+        f" AND purpose = 'score' AND candidate_id IN ({marks(candidates)})",
+        (project.evaluator_id, *candidates),
     )
     return {row[0]: Score(state=row[1], metrics=msgspec.json.decode(row[2]), error=row[3]) for row in rows}
 
@@ -213,6 +218,7 @@ def _candidate(
 ) -> CandidateView:
     value = values.get(candidate.id)
     bar = values.get(candidate.bar_id) if candidate.bar_id is not None else None
+    gain = primary.gain(value, bar)
     return CandidateView(
         ref=ref("candidate", candidate.id),
         run=_maybe("run", candidate.run_id),
@@ -234,7 +240,8 @@ def _candidate(
         metrics=score.metrics if score else {},
         error=score.error if score else None,
         value=value,
-        gain=primary.gain(value, bar),
+        gain=gain,
+        share=gain / abs(bar) if gain is not None and bar else None,
         created_at=candidate.created_at,
     )
 
