@@ -9,6 +9,7 @@ import click
 
 from herdr.cli.asking import home_for_people
 from herdr.errors import HerdrError
+from herdr.home import Home
 
 #: Seconds for the daemon to end: beyond what it gives its agents to end.
 KEEP_PATIENCE, KILL_PATIENCE = 20.0, 60.0
@@ -18,7 +19,7 @@ KEEP_PATIENCE, KILL_PATIENCE = 20.0, 60.0
 @click.option(
     "--keep-agents/--kill-agents",
     default=True,
-    help="Leave the agents running in tmux, for the next daemon (the default); or end them, and queue their runs.",
+    help="Leave the agents in tmux, for the next daemon (the default); or end them, and queue their runs.",
 )
 def down(keep_agents: bool) -> None:
     """Stop the daemon, and wait until it has ended."""
