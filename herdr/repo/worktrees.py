@@ -65,13 +65,11 @@ def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
         RefusedError: the path or the branch exists already and is something else.
         GitError: git failed.
     """
-    common = common_dir(root)
-    with repo_lock(common):
-        repair(root, common)
-        place = path.resolve()
-        there = [known for known in list_worktrees(root) if known.path.resolve() == place and path.is_dir()]
-    if there and there[0].made is not None and there[0].made.branch == branch:
-        return there[0]
+    place = path.resolve()
+    for known in list_worktrees(root):
+        ours = known.made is not None and known.made.branch == branch
+        if ours and known.path.resolve() == place and path.is_dir():
+            return known
     return create_run_worktree(root, path=path, branch=branch, commit=commit)
 
 
@@ -200,7 +198,7 @@ def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree
         repair(root, common)
         # Only what a note names is ours to undo, so it is written once nothing is in the way.
         _refuse_taken(root, common, plan)
-        with _noted(root, common, plan):
+        with _noted(root, common, plan) as note:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
             place = ("--no-track", "-b", branch) if branch else ("--detach",)
@@ -210,22 +208,23 @@ def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree
             admin = _admin_folder(common, path)
             assert admin is not None, "git has just verified that the worktree is registered"
             warnings = init_submodules(path, root=root, common=common, keep_open=(lock,))
-            (admin / MARKER).write_bytes(msgspec.json.encode(plan))
+            # In one step from half made to made.
+            note.rename(admin / MARKER)
     return Worktree(path=path, branch=branch, commit=plan.commit, made=plan, warnings=tuple(warnings))
 
 
 @contextlib.contextmanager
-def _noted(root: Path, common: Path, plan: Made) -> Iterator[None]:
+def _noted(root: Path, common: Path, plan: Made) -> Iterator[Path]:
     """Undo `plan` if the body fails; if it is killed, the note lets the next call undo it."""
     note = own_folder(common) / f"undo-{os.urandom(8).hex()}.json"
     note.write_bytes(msgspec.json.encode(plan))
     try:
-        yield
+        yield note
     except BaseException:
         _undo(root, common, plan)
         note.unlink()
         raise
-    note.unlink()
+    note.unlink(missing_ok=True)
 
 
 def _undo(root: Path, common: Path, plan: Made) -> None:

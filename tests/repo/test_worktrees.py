@@ -282,6 +282,9 @@ def test_a_run_that_starts_again_finds_its_worktree(repo: Path, start: Start, gi
     git(repo, "worktree", "add", "-q", "-b", "theirs", str(repo / "theirs"))
     with pytest.raises(RefusedError, match="exists already"):
         ensure_run_worktree(repo, path=repo / "theirs", branch="theirs", commit="HEAD")
+    subprocess.run(["rm", "-r", made.path], check=True)
+    with pytest.raises(RefusedError, match="git still lists a worktree"):
+        ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-1", commit="HEAD")
 
 
 def test_a_killed_scoring_is_cleared_away(repo: Path, tmp_path: Path) -> None:
