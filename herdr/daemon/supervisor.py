@@ -26,7 +26,7 @@ STILL = 5.0
 #: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
 BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
-QUIET, EAGER = 5.0, 0.25
+QUIET, SECOND, EAGER = 5.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
@@ -95,7 +95,7 @@ class Supervisor:
                 left = read_exit(folder)
                 if left is not None:
                     return _never_ran(left)
-                if await self._fleet.runtime.screen(self._place) is None:
+                if not await self._fleet.runtime.holds(self._place):
                     return Ending(lost=True, detail="its tmux window is gone")
                 await anyio.sleep(0.02)
         return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
@@ -152,12 +152,12 @@ class Supervisor:
             if stop is not None:
                 return stop
             if not delivered:
-                await self._wait(EAGER if has_waiting(self._world.store, self._agent.id) else QUIET)
+                await self._wait(self._patience())
         return await self._exited()
 
     async def _look(self) -> None:
         """Read the pane if it changed, and note the state that it shows."""
-        if not self._fleet.take_change(self._place.pane) and self._screen is not None:
+        if self._screen is not None and not self._fleet.runtime.changed(self._place):
             return
         screen = await self._fleet.runtime.screen(self._place)
         if screen is None:
@@ -236,7 +236,7 @@ class Supervisor:
 
     async def _exited(self) -> Ending:
         left = read_exit(self._context.state_dir)
-        if left is None or (left.signal is not None and await self._fleet.runtime.screen(self._place) is None):
+        if left is None or (left.signal is not None and not await self._fleet.runtime.holds(self._place)):
             return Ending(lost=True, detail="its tmux server or its machine went away")
         if left.error is not None:
             return _never_ran(left)
@@ -262,6 +262,12 @@ class Supervisor:
 
     async def _wait(self, seconds: float) -> None:
         await self._world.bell.wait(min(seconds, self._next_deadline()))
+
+    def _patience(self) -> float:
+        if has_waiting(self._world.store, self._agent.id):
+            return EAGER
+        # What was printed within the second of the last look is not announced again.
+        return SECOND if self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
         now = self._world.now()

@@ -40,22 +40,11 @@ class Fleet:
         self.harnesses = harnesses
         self.runtime = runtime
         self.rotation: tuple[str, ...] = ()
-        self._changed: set[str] = set()
 
     def settings_for(self, harness: str) -> Mapping[str, object]:
         """The `[plugins.<name>]` table of the plugin that a harness came from."""
         table = self.config.plugins.get(self.harnesses.origin.get(harness, ""))
         return table if isinstance(table, Mapping) else {}
-
-    def note_change(self, pane: str) -> None:
-        """Remember that a pane has something new."""
-        self._changed.add(pane)
-
-    def take_change(self, pane: str) -> bool:
-        """Whether a pane has something new since this was last asked."""
-        fresh = pane in self._changed
-        self._changed.discard(pane)
-        return fresh
 
 
 class World:
