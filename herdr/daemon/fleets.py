@@ -22,9 +22,10 @@ NO_SUBPROCESS = 'runtime = "subprocess" cannot run agents yet: set runtime = "he
 
 async def take_in(world: World) -> None:
     """Open a fleet for every project that has none yet; one that fails is told, and tried at the next change."""
-    for project in fetch(world.store, Project, "ORDER BY id"):
-        if project.id not in world.fleets:
-            await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
+    async with world.taking_in:
+        for project in fetch(world.store, Project, "ORDER BY id"):
+            if project.id not in world.fleets:
+                await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
 
 
 async def _open(world: World, project: Project) -> None:

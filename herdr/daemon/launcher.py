@@ -21,7 +21,7 @@ from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
-from herdr.repo.worktrees import create_run_worktree, verify
+from herdr.repo.worktrees import ensure_run_worktree, verify
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.processes import MARK, mark
 from herdr.store.connection import Store
@@ -89,8 +89,7 @@ async def prepare_worktree(world: World, fleet: Fleet, run: Run) -> Run:
 
 
 def _prepare(world: World, fleet: Fleet, path: Path, branch: str, base: str) -> None:
-    if not path.exists():
-        create_run_worktree(fleet.root, path=path, branch=branch, commit=base)
+    ensure_run_worktree(fleet.root, path=path, branch=branch, commit=base)
     verify(path, root=fleet.root, branch=branch, base=base)
     furnish(path, root=fleet.root, link=fleet.config.link, workspace=world.home.workspace(fleet.name))
     make_agent_folder(path)

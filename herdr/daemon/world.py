@@ -57,6 +57,8 @@ class World:
         self.harnesses = harnesses
         self.bell = Bell()
         self.fleets: dict[int, Fleet] = {}
+        #: Held while fleets are opened, so that no project is opened twice.
+        self.taking_in = anyio.Lock()
         #: Set when the agents are to be ended before the daemon stops.
         self.ending = False
 
