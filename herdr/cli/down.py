@@ -8,6 +8,7 @@ from contextlib import suppress
 import click
 
 from herdr.cli.asking import home_for_people
+from herdr.cli.output import several
 from herdr.errors import HerdrError
 from herdr.home import Home
 
@@ -32,7 +33,7 @@ def down(keep_agents: bool) -> None:
         click.echo(f"no daemon runs for {home.root}")
         if not keep_agents and _live(home):
             raise HerdrError(
-                f"{_live(home)} agents still run, and only a daemon can end them",
+                f"{several(_live(home), 'agent')} may still run, and only a daemon can end them",
                 fix="herdr up -d && herdr down --kill-agents",
             )
         return
@@ -62,5 +63,6 @@ def _said(left: int, keep: bool) -> str:
     if left == 0:
         return ""
     if keep:
-        return f"; {left} agents go on in tmux, and the next `herdr up` takes them back (--kill-agents ends them)"
-    return f"; {left} agents could not be ended in time: herdr up -d && herdr down --kill-agents"
+        agents = "1 agent goes" if left == 1 else f"{left} agents go"
+        return f"; {agents} on in tmux, and the next `herdr up` takes over (--kill-agents ends them)"
+    return f"; {several(left, 'agent')} could not be ended in time: herdr up -d && herdr down --kill-agents"

@@ -119,6 +119,11 @@ def size_of(count: int) -> str:
     return f"{value:.3g} TB"
 
 
+def several(count: int, word: str) -> str:
+    """`1 agent`, `2 agents`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
 def counts(found: dict[str, int]) -> str:
     """`3 succeeded, 1 failed`."""
     return ", ".join(f"{count} {word.replace('_', ' ')}" for word, count in found.items())
