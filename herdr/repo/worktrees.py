@@ -59,7 +59,8 @@ def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
 def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> Worktree:
     """The worktree that herdr made at `path` for `branch`, or else a new one.
 
-    For a run that is started again: a half-made worktree of a killed herdr is not taken for a whole one.
+    For a run that is started again: a half-made worktree of a killed herdr is not taken for a whole one, and one
+    whose folder somebody deleted is made again from its branch, which has the run's commits.
 
     Raises:
         RefusedError: the path or the branch exists already and is something else.
@@ -68,8 +69,8 @@ def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
     place = path.resolve()
     for known in list_worktrees(root):
         ours = known.made is not None and known.made.branch == branch
-        if ours and known.path.resolve() == place and path.is_dir():
-            return known
+        if ours and known.path.resolve() == place:
+            return known if path.is_dir() else _create(root, path, branch, commit, gone=True)
     return create_run_worktree(root, path=path, branch=branch, commit=commit)
 
 
@@ -190,19 +191,24 @@ def delete_tree(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree:
+def _create(root: Path, path: Path, branch: str | None, commit: str, *, gone: bool = False) -> Worktree:
+    """Make a worktree; `gone`: of a branch that is there, whose worktree's folder is not."""
     common = common_dir(root)
     path = path.parent.resolve() / path.name
     plan = Made(path=str(path), branch=branch, commit=resolve_commit(root, commit))
     with repo_lock(common) as lock:
         repair(root, common)
         # Only what a note names is ours to undo, so it is written once nothing is in the way.
-        _refuse_taken(root, common, plan)
+        if gone and not path.exists() and (admin := _admin_folder(common, path)) is not None:
+            delete_tree(admin)
+        else:
+            _refuse_taken(root, common, plan)
         with _noted(root, common, plan) as note:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-            place = ("--no-track", "-b", branch) if branch else ("--detach",)
-            add = ("worktree", "add", "--quiet", *place, "--", path, plan.commit)
+            place = ("--detach",) if branch is None else () if gone else ("--no-track", "-b", branch)
+            at = branch if gone and branch is not None else plan.commit
+            add = ("worktree", "add", "--quiet", *place, "--", path, at)
             run_git(root, *add, timeout=CHECKOUT_TIMEOUT, keep_open=(lock,))
             _verify_place(path, root)
             admin = _admin_folder(common, path)

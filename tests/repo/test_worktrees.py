@@ -282,9 +282,18 @@ def test_a_run_that_starts_again_finds_its_worktree(repo: Path, start: Start, gi
     git(repo, "worktree", "add", "-q", "-b", "theirs", str(repo / "theirs"))
     with pytest.raises(RefusedError, match="exists already"):
         ensure_run_worktree(repo, path=repo / "theirs", branch="theirs", commit="HEAD")
+
+
+def test_a_worktree_whose_folder_was_deleted_is_made_again_from_its_branch(
+    repo: Path, start: Start, git: Git
+) -> None:
+    made = start(1)
+    git(made.path, "commit", "-q", "--allow-empty", "-m", "work")
+    tip = git(made.path, "rev-parse", "HEAD")
     subprocess.run(["rm", "-r", made.path], check=True)
-    with pytest.raises(RefusedError, match="git still lists a worktree"):
-        ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-1", commit="HEAD")
+    again = ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-1", commit="HEAD")
+    assert git(again.path, "rev-parse", "HEAD") == tip
+    verify(again.path, root=repo, branch="piloop/p/run-1", base=head_commit(repo))
 
 
 def test_a_killed_scoring_is_cleared_away(repo: Path, tmp_path: Path) -> None:
