@@ -241,7 +241,8 @@ class Supervisor:
         if left.error is not None:
             return _never_ran(left)
         await self._look()
-        return Ending(exit=left, hint=self._reading.cause, detail=self._reading.evidence)
+        hint = self._reading.cause
+        return Ending(exit=left, hint=hint, detail=self._reading.evidence if hint else "")
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
