@@ -107,7 +107,10 @@ class Storm:
                 self.add_ideas(5)
             self.campaign.wait("SELECT 1 FROM agents WHERE state <> 'ended' AND started_at IS NOT NULL")
             time.sleep(self.random.uniform(0.0, 0.5))  # the moment is random, and nothing waits for it
-            os.kill(int(self.campaign.tmux("display-message", "-p", "#{pid}")), signal.SIGKILL)
+            pid = wait_until(
+                lambda: self.campaign.tmux("display-message", "-p", "#{pid}", check=False).strip(), "tmux is up"
+            )
+            os.kill(int(pid), signal.SIGKILL)
         self.campaign.kill()
 
     def finish(self, seconds: float = 120.0) -> None:
