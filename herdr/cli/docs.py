@@ -13,9 +13,9 @@ This page is made from `--help`: `python -m herdr.cli.docs > docs/commands.md`.
 
 References such as `idea#12`, `run#7`, `candidate#30` and `worker#3` are printed and taken everywhere; where only
 one kind fits, the number alone does. PROJECT is a project's name or a path inside its repo, and may be left out
-there. Every command that reads takes `--json`. The exit status is 0 when it worked, 1 when it did not, and 2 when the
-command was given something that does not exist or does not fit; what went wrong is two lines on standard error,
-`error:` and `fix:`.
+there. Every command that reads takes `--json`. The exit status is 0 when it worked, 1 when it did not, and 2 when
+the command was given something that does not exist or does not fit; what went wrong is said on standard error, in
+two lines: `error:` and `fix:`.
 """
 
 

@@ -136,7 +136,6 @@ class MailboxClient:
         content = msgspec.json.encode({**request, "token": self._token, "cwd": str(self._cwd)})
         draft = path.with_name(f".{path.name}")
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft.write_bytes(content)
             draft.rename(path)
         except OSError as error:
