@@ -15,7 +15,7 @@ from herdr.errors import HerdrError
 
 from .ideas import IDEAS, DemoIdea
 from .steps import Add, Check, Commit, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step, apply_edit
-from .terminal import Terminal
+from .terminal import WORKING, Terminal
 
 # Lines of a command's output that are worth a place in the pane: the last ones.
 SHOWN = 6
@@ -89,7 +89,10 @@ class Agent:
     def _listen(self, step: Listen) -> None:
         end = time.monotonic() + step.seconds
         while not (wanted := self._asked(step.word)) and (left := end - time.monotonic()) > 0:
-            self.terminal.pause(left)
+            # It counts down, so that nobody takes an agent that waits for one that has finished.
+            self.terminal.show(f"  waiting for a word: {left:.0f} s")
+            self.terminal.pause(min(left, 1.0))
+        self.terminal.show(WORKING)
         if not wanted:
             self.do(Say("Nobody objects, so it stays as it is."))
             return
@@ -110,8 +113,7 @@ def main(argv: Sequence[str]) -> int:
     if any(isinstance(step, DieOnFirstStart) for step in idea.script) and _first_start(idea):
         print("cannot start: the licence server did not answer", file=sys.stderr)
         return 1
-    with Terminal() as terminal:
-        terminal.say(f"scripted agent · {idea.title}")
+    with Terminal(f"scripted agent · {idea.title}") as terminal:
         agent = Agent(terminal, _run())
         for step in idea.script:
             agent.do(step)
