@@ -128,7 +128,10 @@ class ControlClient:
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Call `callback()` once when the server or session is lost, or the client was detached."""
-        self._gone_callbacks.append(callback)
+        if self._gone:
+            self._loop.call_soon(callback)
+        else:
+            self._gone_callbacks.append(callback)
 
     async def aclose(self) -> None:
         """Detach and wait until the client process has ended; the session and its agents live on."""

@@ -24,7 +24,10 @@ async def info(mux: Any, pane: str) -> Any:
 
 async def ended(mux: Any, pane: str) -> Any:
     async def dead() -> bool:
-        return bool((await info(mux, pane)).dead)
+        # tmux can miss the end of a process until another one ends.
+        await mux.client.run("run-shell", "-b", "true")
+        one = await info(mux, pane)
+        return bool(one.dead and one.ended)
 
     await mux.until(dead)
     return await info(mux, pane)
