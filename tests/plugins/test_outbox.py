@@ -60,6 +60,8 @@ INSERT INTO runs (project_id, idea_id, number, base_id, harness, actor) VALUES (
 INSERT INTO agents (project_id, run_id, harness, session_id, token_hash, actor)
     VALUES (1, 1, 'command', 's', 'h', 'daemon');
 UPDATE candidates SET verdict = 'keep';
+INSERT INTO comments (project_id, target_kind, target_id, kind, body, priority, actor)
+    VALUES (1, 'run', 1, 'escalation', 'long ago', 1, 'daemon');
 """
 CAMPAIGN = """
 UPDATE agents SET started_at = 'now';
