@@ -113,23 +113,23 @@ def test_only_a_live_agent_takes_a_message(campaign: Any) -> None:
         campaign.as_human("message.send", agent="1", text="x")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"target": "idea#1", "body": "\n "}, "the comment is empty"),
-        ({"target": "idea#9", "body": "x"}, "there is no idea#9"),
-        ({"target": "message#1", "body": "x"}, "does not name"),
-        ({"target": "project#5", "body": "x"}, "there is no project#5"),
-        ({"target": "worker#5", "body": "x"}, "there is no worker#5"),
-        ({"target": "idea#1", "body": "x", "kind": "shout"}, "Invalid enum value"),
-        ({"target": "idea#1", "body": "x", "priority": 1}, "only an escalation has a priority"),
-    ],
-)
-def test_comments_that_do_not_fit(campaign: Any, arguments: dict[str, Any], said: str) -> None:
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"target": "idea#1", "body": "\n "}, "the comment is empty"),
+    ({"target": "idea#9", "body": "x"}, "there is no idea#9"),
+    ({"target": "message#1", "body": "x"}, "does not name"),
+    ({"target": "project#5", "body": "x"}, "there is no project#5"),
+    ({"target": "worker#5", "body": "x"}, "there is no worker#5"),
+    ({"target": "idea#1", "body": "x", "kind": "shout"}, "Invalid enum value"),
+    ({"target": "idea#1", "body": "x", "priority": 1}, "only an escalation has a priority"),
+]
+
+
+def test_comments_that_do_not_fit(campaign: Any) -> None:
     campaign.idea()
-    with pytest.raises(UsageError) as error:
-        campaign.as_human("comment.add", **arguments)
-    assert said in error.value.message
+    for arguments, said in WRONG:
+        with pytest.raises(UsageError) as error:
+            campaign.as_human("comment.add", **arguments)
+        assert said in error.value.message
     assert campaign.as_human("comment.list") == []
 
 
