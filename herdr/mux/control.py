@@ -223,5 +223,6 @@ class _Pipes(asyncio.SubprocessProtocol):
         if fd == 1:
             self._client._fail()
 
-    def process_exited(self) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        # Not already at `process_exited`: what the client wrote last may still be unread then.
         self._client._process_ended()
