@@ -15,7 +15,7 @@ OR_THREE_OPT = "tour/passes/or_three_opt.py"
 KICKS = "tour/polish/kicks.py"
 
 
-Promise = Literal["keep", "discard", "crash", "nothing"]
+Promise = Literal["wins", "regresses", "cheats", "crashes", "finds"]
 
 #: The good first steps. Each of them wins on top of any of the others, so their order is free.
 STEPS = ("two_opt", "greedy", "or_opt", "or_three_opt")
@@ -45,7 +45,7 @@ IDEAS = (
         hypothesis="Nearest neighbour leaves crossings; each one that is undone shortens the tour.",
         plan="A pass that tries to join each city to its nearest ones and turns the part between around.",
         priority=0,
-        promise="keep",
+        promise="wins",
         script=(
             Say("The tour of nearest neighbours crosses itself all over: far legs at its end."),
             Look(),
@@ -62,7 +62,7 @@ IDEAS = (
         hypothesis="A walk to the nearest city pays at its end; joining the shortest roads first does not.",
         plan="A start that sorts all roads and joins paths; name it in the settings.",
         priority=0,
-        promise="keep",
+        promise="wins",
         script=(
             Say("A nearest neighbour walk forgets cities and comes back for them over long legs."),
             Look(),
@@ -80,7 +80,7 @@ IDEAS = (
         hypothesis="Numbers below 100 are easier to compare.",
         plan="Divide by 1000 where the length is printed.",
         priority=1,
-        promise="discard",
+        promise="cheats",
         script=(
             Say("The metric is large; its unit is only a convention."),
             Replace(
@@ -100,7 +100,7 @@ IDEAS = (
         hypothesis="Some cities hang on the wrong part of the tour, and no 2-opt step can bring them over.",
         plan="A pass that takes out single cities first, then chains of up to three, and tries both directions.",
         priority=1,
-        promise="keep",
+        promise="wins",
         script=(
             Say("Single cities first: the simplest move that 2-opt does not have."),
             Add(OR_OPT),
@@ -120,7 +120,7 @@ IDEAS = (
         hypothesis="Long parts sit in the wrong order too, not only chains of three.",
         plan="A pass over triples of roads that keeps every direction.",
         priority=1,
-        promise="keep",
+        promise="wins",
         script=(
             DieOnFirstStart(),
             Say("Three roads at once, without turning anything around."),
@@ -138,7 +138,7 @@ IDEAS = (
         plan="Sort the cities by their place on the curve; name the start in the settings.",
         priority=1,
         after=("two_opt",),
-        promise="discard",
+        promise="regresses",
         script=(
             Say("A curve that fills the square never jumps far."),
             Add("tour/starts/hilbert.py"),
@@ -156,7 +156,7 @@ IDEAS = (
         plan="Swap two short parts at random, run the passes around them, keep what is not longer.",
         priority=2,
         steer="Use 800 kicks: most of the budget is still unspent",
-        promise="keep",
+        promise="wins",
         after=STEPS,
         script=(
             Say("All passes stop at the first local optimum, with most of the budget left."),
@@ -175,7 +175,7 @@ IDEAS = (
         hypothesis="One round of swaps between neighbours costs nothing and may still find something.",
         plan="A polish that goes once around the trip.",
         priority=3,
-        promise="crash",
+        promise="crashes",
         script=(
             Say("Four cities in a row: exchange the middle two when that is shorter."),
             Add("tour/polish/exchange.py"),
@@ -205,7 +205,7 @@ IDEAS = (
         hypothesis="250 cities are few; an exact search may finish within the budget.",
         plan="Estimate the size of the search tree first; stop if it is hopeless.",
         priority=4,
-        promise="nothing",
+        promise="finds",
         script=(
             Say("A bound first: the shortest two roads at each city, halved."),
             Check(),

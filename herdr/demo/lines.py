@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from herdr.cli.output import number, percent
+from herdr.campaign.text import first_line
 
 from .scene import Scene, View
 
@@ -20,50 +20,46 @@ def line_of(scene: Scene, event: View) -> str | None:
     return tell(scene, event) if tell is not None else None
 
 
-def standing_line(scene: Scene) -> str:
-    """Where the head stands."""
-    head = scene.head
-    gain = f" ({percent(-head['share'])})" if head["share"] else ""
-    return f"head {head['ref']}, {head['metric']} {number(head['value'])}{gain}"
-
-
 def _launched(scene: Scene, event: View) -> str | None:
     run = scene.run(f"run#{event['payload']['run']}")
-    return run and f"{event['target']} starts on {run['idea']}: {run['title']}"
+    return f"{event['target']} starts on {run['idea']}: {run['title']}" if run is not None else None
 
 
 def _ended(_scene: Scene, event: View) -> str | None:
     facts = event["payload"]
     if not facts["failed_start"]:
         return None
-    return (
-        f"{event['target']} never really started ({facts['cause']}), so its run starts again: {facts['detail']}"
-    )
+    return f"{event['target']} never really started ({facts['cause']})"
 
 
 def _ran(scene: Scene, event: View) -> str | None:
     run = scene.run(event["target"])
-    return run and f"{event['target']} on {run['idea']} {run['state'].replace('_', ' ')}: {run['detail']}"
+    if run is None or run["end"] == "finished":
+        # Its commits say so.
+        return None
+    return f"{event['target']} on {run['idea']} {run['state'].replace('_', ' ')}: {run['detail']}"
 
 
 def _added(scene: Scene, event: View) -> str | None:
     candidate = scene.candidate(event["target"])
-    how = {"run": "commits", "recovered": "left uncommitted", "rebase": "is merged onto the head:"}
-    if candidate is None or candidate["origin"] not in how:
+    if candidate is None or candidate["origin"] not in ADDED:
         return None
-    return f"{candidate['run']} {how[candidate['origin']]} {candidate['ref']}: {candidate['subject']}"
+    return f"{candidate['run']} {ADDED[candidate['origin']]} {candidate['ref']}: {candidate['subject']}"
 
 
-def _judged(_scene: Scene, event: View) -> str:
-    return f"{event['target']} {event['payload']['new']}: {event['payload']['reason']}"
-
-
-def _moved(scene: Scene, event: View) -> str | None:
+def _judged(scene: Scene, event: View) -> str:
+    facts = event["payload"]
     candidate = scene.candidate(event["target"])
-    return candidate and f"{event['target']} is the head now: {candidate['subject']}"
+    head = " and head" if facts["new"] == "keep" and candidate is not None and candidate["on_trunk"] else ""
+    return f"{event['target']} {facts['new']}{head}: {facts['reason']}"
 
 
-def _parked(_scene: Scene, event: View) -> str | None:
+def _found(scene: Scene, event: View) -> str | None:
+    finding = scene.finding(event["target"])
+    return f"{finding['author']} finds: {first_line(finding['body'])}" if finding is not None else None
+
+
+def _status(_scene: Scene, event: View) -> str | None:
     return f"{event['target']} is parked" if event["payload"]["new"] == "parked" else None
 
 
@@ -71,6 +67,8 @@ def _faulty(_scene: Scene, event: View) -> str:
     return f"fault: {event['payload'].get('what')}: {event['payload'].get('error')}"
 
 
+#: By origin, how a candidate came about.
+ADDED = {"run": "commits", "recovered": "left uncommitted", "rebase": "goes onto the head as"}
 TELL: dict[str, Callable[[Scene, View], str | None]] = {
     "agent.launched": _launched,
     "agent.ended": _ended,
@@ -80,7 +78,7 @@ TELL: dict[str, Callable[[Scene, View], str | None]] = {
     "run.cancelled": _ran,
     "candidate.added": _added,
     "candidate.judged": _judged,
-    "head.moved": _moved,
-    "idea.status": _parked,
+    "comment.finding": _found,
+    "idea.status": _status,
     "daemon.fault": _faulty,
 }

@@ -35,13 +35,16 @@ START_LIMIT = 60.0
 
 
 class Interrupt:
-    """Breaks off what the demo does when a signal asks it to stop, once."""
+    """Breaks off what the demo does when a signal asks it to stop, once.
+
+    While `held` it only takes note.
+    """
 
     NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(self) -> None:
         self.asked = False
-        self._closing = False
+        self.held = False
 
     def __enter__(self) -> Interrupt:
         self._before = {number: signal.signal(number, self._take) for number in self.NUMBERS}
@@ -53,18 +56,14 @@ class Interrupt:
         for number, before in self._before.items():
             signal.signal(number, before)
 
-    def closing(self) -> None:
-        """From now on all is ended anyway, and must not be broken off."""
-        self._closing = True
-
     def _take(self, _number: int, _frame: FrameType | None) -> None:
         first, self.asked = not self.asked, True
-        if first and not self._closing:
+        if first and not self.held:
             raise KeyboardInterrupt
 
     def check(self) -> None:
         """Break off if the signal came where an exception is swallowed, such as in a callback of SQLite."""
-        if self.asked and not self._closing:
+        if self.asked and not self.held:
             raise KeyboardInterrupt
 
 
@@ -99,28 +98,30 @@ def main(directory: Path | None) -> int:
 
 def _perform(stage: Stage, interrupt: Interrupt) -> int:
     client = DirectClient(stage.home, stage.root)
-    keeper = Keeper(stage.environ, stage.output)
     try:
-        with keeper:
+        with Keeper(stage.environ, stage.output) as keeper:
             try:
-                return _play(stage, keeper, client, interrupt)
+                last = _play(stage, keeper, client, interrupt)
             finally:
-                interrupt.closing()
+                # The keeper ends everything, and is waited for.
+                interrupt.held = True
+        interrupt.held = False
+        interrupt.check()
+        return close(stage, client, last)
     finally:
         client.close()
 
 
-def _play(stage: Stage, keeper: Keeper, client: Client, interrupt: Interrupt) -> int:
-    print(f"a small campaign in {stage.folder}")
+def _play(stage: Stage, keeper: Keeper, client: Client, interrupt: Interrupt) -> Scene:
+    """Everything from the first commit to the last verdict."""
+    print(f"a small campaign in {stage.folder}", flush=True)
     create_project(stage.root)
     set_up(stage.home, stage.root, stage.environ, actor="human", tell=lambda line: print(f"  {line}", flush=True))
     interrupt.check()
     add_ideas(client)
     keeper.start_daemon()
-    with open_show(stage) as show:
-        last = _watch(stage, client, show, interrupt)
-    interrupt.check()
-    return close(stage, client, last)
+    with open_show(stage, client) as show:
+        return _watch(stage, client, show, interrupt)
 
 
 def add_ideas(client: Client) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ FINAL = ("done", "parked", "rejected")
 #: More events than any moment of the demo has.
 MANY = 1000
 
-View = Mapping[str, Any]
+View = dict[str, Any]
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     ideas: Sequence[View]
     runs: Sequence[View]
     candidates: Sequence[View]
+    findings: Sequence[View]
     events: Sequence[View]
 
     @property
@@ -54,6 +55,10 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         """A candidate by its name."""
         return next((candidate for candidate in self.candidates if candidate["ref"] == ref), None)
 
+    def finding(self, ref: str | None) -> View | None:
+        """A finding by its name."""
+        return next((finding for finding in self.findings if finding["ref"] == ref), None)
+
     def candidates_of(self, idea: str) -> list[View]:
         """What an idea's runs made, the merges of it onto the head included."""
         runs = {run["ref"] for run in self.runs_of(idea)}
@@ -80,5 +85,6 @@ def look(client: Client, after: int) -> Scene:
         ideas=sorted(client.call("idea.list"), key=lambda idea: int(idea["ref"].partition("#")[2])),
         runs=client.call("run.list", limit=MANY)[::-1],
         candidates=client.call("candidate.list", limit=MANY)["candidates"],
+        findings=client.call("comment.list", kind=["finding"], limit=MANY),
         events=events,
     )

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol
 
+from herdr.ops.client import Client
+
 from .lines import line_of
 from .scene import Scene
 from .stage import Stage
@@ -49,12 +51,12 @@ class PlainShow:
         print(f"{time.monotonic() - self._started:4.0f} s  {line}", flush=True)
 
 
-def open_show(stage: Stage) -> AbstractContextManager[Show]:
+def open_show(stage: Stage, client: Client) -> AbstractContextManager[Show]:
     """The show that fits where the output goes."""
     attach = f"tmux -L {stage.home.socket_name} attach"
     if sys.stdout.isatty():
         from .live import LiveShow
 
-        return LiveShow(stage, attach)
+        return LiveShow(stage, client, attach)
     print(f"  look at the agents at work, in another terminal: {attach}", flush=True)
     return PlainShow()

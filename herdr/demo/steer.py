@@ -32,7 +32,8 @@ class Steering:
             if self._message["state"] not in OPEN:
                 self._told = True
                 why = f" ({self._message['detail']})" if self._message["detail"] else ""
-                self._say(f"{self._message['agent']}: {self._message['state']}{why}")
+                said = "received it" if self._message["state"] == "received" else self._message["state"]
+                self._say(f"{self._message['agent']} {said}{why}")
 
     def _send(self, scene: Scene) -> None:
         ref = next(idea["ref"] for idea in scene.ideas if idea["title"] == self._idea.title)
