@@ -5,8 +5,15 @@ CREATE TABLE projects (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
     path TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'paused')),
+    state TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'paused', 'stopped')),
     state_reason TEXT,
+    stopped_at TEXT,                                          -- agents have ten minutes from here
+    stopped_by TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(stopped_by)),  -- what of [stop] stopped it, as a JSON array
+    resumed_at TEXT,                                          -- failed starts before this hold nothing up
+    held_since TEXT,                                          -- too many starts failed: nothing is launched
+    spent REAL,                                               -- US dollars, as [spend] command printed them
+    spent_at TEXT,
+    spend_error TEXT,                                         -- why the latest look gave no number
     config TEXT NOT NULL CHECK (json_valid(config)),          -- the last good piloop.toml, as JSON
     config_error TEXT,                                        -- what is wrong with the file now, when it is
     evaluator_id INTEGER REFERENCES evaluators (id),
@@ -44,6 +51,8 @@ CREATE TABLE ideas (
     family TEXT,
     attempts INTEGER CHECK (attempts >= 1),                   -- NULL: the project's default
     outside_key TEXT,                                         -- what it is called where a plugin found it
+    sweep_id INTEGER REFERENCES sweeps (id),                  -- of a seed: the latest sweep that was given it
+    sweeps INTEGER NOT NULL DEFAULT 0,                        -- how many sweeps were given it
     actor TEXT NOT NULL,
     created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -51,15 +60,19 @@ CREATE TABLE ideas (
     UNIQUE (project_id, outside_key)
 ) STRICT;
 CREATE INDEX ideas_by_status ON ideas (project_id, status, priority, id);
+CREATE INDEX pinned_ideas ON ideas (project_id, status, priority, id) WHERE base_id IS NOT NULL;
 
 CREATE TABLE idea_links (
     idea_id INTEGER NOT NULL REFERENCES ideas (id),
     target_id INTEGER NOT NULL REFERENCES ideas (id),
     kind TEXT NOT NULL CHECK (kind IN ('after', 'supersedes')),
+    acted_at TEXT,                                            -- the daemon has rejected, or raised a lost prerequisite
     actor TEXT NOT NULL,
     PRIMARY KEY (idea_id, target_id, kind),
     CHECK (idea_id <> target_id)
 ) STRICT;
+CREATE INDEX links_by_target ON idea_links (target_id, kind);
+CREATE INDEX open_links ON idea_links (kind, target_id) WHERE acted_at IS NULL;
 
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -69,7 +82,7 @@ CREATE TABLE runs (
     state TEXT NOT NULL DEFAULT 'queued'
         CHECK (state IN ('queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled')),
     end_cause TEXT CHECK (end_cause IN ('finished', 'finding_only', 'no_commits', 'recovered_only', 'start_failed',
-        'timed_out', 'cancelled', 'process_error', 'blocked', 'refused')),
+        'timed_out', 'cancelled', 'process_error', 'blocked', 'refused', 'stopped')),
     end_detail TEXT,
     counts INTEGER NOT NULL DEFAULT 1 CHECK (counts IN (0, 1)),   -- whether it is an attempt
     base_id INTEGER NOT NULL REFERENCES candidates (id),
@@ -90,11 +103,55 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX one_open_run ON runs (idea_id) WHERE state IN ('queued', 'running');
 CREATE INDEX unsettled_runs ON runs (project_id) WHERE settled_at IS NULL;
+CREATE INDEX counted_runs ON runs (project_id, settled_at) WHERE counts = 1;
+
+-- Work of an agent that tries no idea: research on seeds and for new ideas, and the watchdog's looks.
+CREATE TABLE sweeps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    role TEXT NOT NULL CHECK (role IN ('research', 'watchdog')),
+    trigger TEXT NOT NULL CHECK (trigger IN ('seed', 'low_water', 'incident', 'interval', 'closing')),
+    ideas INTEGER NOT NULL DEFAULT 0,                         -- how many ideas of its own it may file
+    state TEXT NOT NULL DEFAULT 'queued'
+        CHECK (state IN ('queued', 'running', 'done', 'failed', 'timed_out', 'cancelled')),
+    end_detail TEXT,
+    base_id INTEGER NOT NULL REFERENCES candidates (id),      -- the head that its worktree is at
+    harness TEXT NOT NULL,
+    model TEXT,
+    worktree TEXT,
+    brief TEXT,
+    failed_starts INTEGER NOT NULL DEFAULT 0,
+    cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
+    queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    started_at TEXT,
+    finished_at TEXT,
+    actor TEXT NOT NULL
+) STRICT;
+CREATE INDEX sweeps_by_role ON sweeps (project_id, role, id);
+CREATE INDEX open_sweeps ON sweeps (project_id) WHERE state IN ('queued', 'running');
+
+-- What the watchdog is told of. One row for each, so that none is looked into twice.
+CREATE TABLE anomalies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    kind TEXT NOT NULL
+        CHECK (kind IN ('failed_run', 'failed_start', 'no_change', 'idle_queue', 'silent_agent')),
+    target_kind TEXT NOT NULL,
+    target_id INTEGER NOT NULL,
+    detail TEXT NOT NULL,
+    incident INTEGER NOT NULL CHECK (incident IN (0, 1)),     -- whether it asks for a sweep of its own
+    sweep_id INTEGER REFERENCES sweeps (id),                  -- the sweep that looks into it
+    actor TEXT NOT NULL,
+    at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    UNIQUE (project_id, kind, target_kind, target_id)
+) STRICT;
+CREATE INDEX open_incidents ON anomalies (project_id) WHERE incident = 1 AND sweep_id IS NULL;
 
 CREATE TABLE agents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     project_id INTEGER NOT NULL REFERENCES projects (id),
     run_id INTEGER REFERENCES runs (id),
+    sweep_id INTEGER REFERENCES sweeps (id),
     role TEXT NOT NULL DEFAULT 'worker' CHECK (role IN ('worker', 'research', 'watchdog', 'lead')),
     harness TEXT NOT NULL,
     model TEXT,
@@ -120,7 +177,11 @@ CREATE TABLE agents (
     actor TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX one_live_agent ON agents (run_id) WHERE state <> 'ended';
+CREATE UNIQUE INDEX one_live_sweeper ON agents (sweep_id) WHERE state <> 'ended';
 CREATE INDEX agents_by_run ON agents (run_id);
+CREATE INDEX agents_by_sweep ON agents (sweep_id) WHERE sweep_id IS NOT NULL;
+CREATE INDEX live_agents ON agents (project_id) WHERE state <> 'ended';
+CREATE INDEX failed_starts ON agents (project_id, ended_at) WHERE failed_start = 1;
 
 CREATE TABLE candidates (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -141,11 +202,14 @@ CREATE TABLE candidates (
     on_trunk INTEGER NOT NULL DEFAULT 0 CHECK (on_trunk IN (0, 1)),
     judged_at TEXT,
     judged_by TEXT,
+    judge_again INTEGER NOT NULL DEFAULT 0 CHECK (judge_again IN (0, 1)),  -- once its new score is there
     actor TEXT NOT NULL,
     created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     UNIQUE (project_id, tree_sha)
 ) STRICT;
 CREATE INDEX candidates_by_run ON candidates (run_id);
+CREATE INDEX candidates_to_judge ON candidates (project_id) WHERE judge_again = 1;
+CREATE INDEX trunk ON candidates (project_id, id) WHERE verdict = 'keep' AND on_trunk = 1;
 
 -- Every commit of a run, in order, and the candidate it is: two commits with one tree are one candidate.
 CREATE TABLE run_commits (
@@ -161,7 +225,7 @@ CREATE TABLE measurements (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     candidate_id INTEGER NOT NULL REFERENCES candidates (id),
     evaluator_id INTEGER NOT NULL REFERENCES evaluators (id),
-    purpose TEXT NOT NULL DEFAULT 'score',
+    purpose TEXT NOT NULL DEFAULT 'score' CHECK (purpose IN ('score', 'earlier')),
     state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done')),
     metrics TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(metrics)),
     error TEXT,
@@ -189,6 +253,7 @@ CREATE TABLE comments (
     CHECK (kind <> 'escalation' OR priority IS NOT NULL)
 ) STRICT;
 CREATE INDEX comments_by_target ON comments (target_kind, target_id, id);
+CREATE INDEX comments_by_actor ON comments (actor, id);
 
 CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -264,6 +329,12 @@ BEGIN
     INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
     VALUES ('project.' || NEW.state, NEW.actor, NEW.id, 'project', NEW.id, json_object('reason', NEW.state_reason));
 END;
+CREATE TRIGGER project_held AFTER UPDATE OF held_since ON projects WHEN OLD.held_since IS NOT NEW.held_since
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES (iif(NEW.held_since IS NULL, 'launching.resumed', 'launching.held'), NEW.actor, NEW.id, 'project', NEW.id,
+            json_object('since', coalesce(NEW.held_since, OLD.held_since)));
+END;
 CREATE TRIGGER project_config AFTER UPDATE OF config, config_error ON projects
 WHEN OLD.config <> NEW.config OR OLD.config_error IS NOT NEW.config_error
 BEGIN
@@ -319,11 +390,30 @@ BEGIN
     VALUES ('run.settled', NEW.actor, NEW.project_id, 'run', NEW.id, json_object('end', NEW.end_cause));
 END;
 
+CREATE TRIGGER sweep_queued AFTER INSERT ON sweeps
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('sweep.queued', NEW.actor, NEW.project_id, 'sweep', NEW.id,
+            json_object('role', NEW.role, 'trigger', NEW.trigger, 'harness', NEW.harness));
+END;
+CREATE TRIGGER sweep_state AFTER UPDATE OF state ON sweeps WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('sweep.' || NEW.state, NEW.actor, NEW.project_id, 'sweep', NEW.id,
+            json_object('role', NEW.role, 'trigger', NEW.trigger, 'old', OLD.state, 'detail', NEW.end_detail));
+END;
+CREATE TRIGGER anomaly_found AFTER INSERT ON anomalies
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('anomaly.' || NEW.kind, NEW.actor, NEW.project_id, NEW.target_kind, NEW.target_id,
+            json_object('detail', NEW.detail, 'incident', NEW.incident));
+END;
+
 CREATE TRIGGER agent_launched AFTER INSERT ON agents
 BEGIN
     INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
     VALUES ('agent.launched', NEW.actor, NEW.project_id, 'agent', NEW.id,
-            json_object('run', NEW.run_id, 'harness', NEW.harness, 'role', NEW.role));
+            json_object('run', NEW.run_id, 'sweep', NEW.sweep_id, 'harness', NEW.harness, 'role', NEW.role));
 END;
 CREATE TRIGGER agent_started AFTER UPDATE OF started_at ON agents WHEN OLD.started_at IS NULL AND NEW.started_at IS NOT NULL
 BEGIN
