@@ -32,6 +32,8 @@ Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Dialog = tuple[Name, tuple[Name, ...]]
 MetricRole = Literal["primary", "guardrail", "watch"]
+WatchdogTrigger = Literal["incident", "interval", "closing"]
+ResearchTrigger = Literal["seed", "low_water"]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,10 +77,11 @@ class WorkerRole(Role, frozen=True, kw_only=True):
 
 
 class WatchdogRole(Role, frozen=True, kw_only=True):
-    """Looks into what went wrong. `interval`: seconds between reviews; 0 is off."""
+    """Looks into what went wrong. `interval`: seconds between reviews; 0 is off. `triggers`: what starts one."""
 
     timeout: Seconds = 600.0
     interval: Interval = 1800.0
+    triggers: tuple[WatchdogTrigger, ...] = get_args(WatchdogTrigger)
 
 
 class Scout(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +92,10 @@ class Scout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResearchRole(Role, frozen=True, kw_only=True):
-    """Develops seeds. `buffer`: ready ideas beyond one for each worker slot."""
+    """Develops seeds. `buffer`: ready ideas beyond one for each worker slot. `triggers`: what starts a sweep."""
 
     timeout: Seconds = 900.0
+    triggers: tuple[ResearchTrigger, ...] = get_args(ResearchTrigger)
     max_ideas: CountOrZero = 1
     context: tuple[RepoPath, ...] = ()
     buffer: CountOrZero = 2

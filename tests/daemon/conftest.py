@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,13 @@ margin = 1
 max_concurrent = {slots}
 timeout = {timeout}
 
+[roles.research]
+triggers = {research}
+
+[roles.watchdog]
+interval = 0
+triggers = {watchdog}
+{roles}
 [harness.scripted]
 interactive = [{python}, {worker}, "{{brief}}"]
 received = "received: {{text}}"
@@ -84,11 +91,22 @@ class Campaign:
     # --- setting up
 
     def configure(
-        self, *, slots: int = 2, timeout: float = 60, top: str = "", harness: str = "", more: str = ""
+        self,
+        *,
+        slots: int = 2,
+        timeout: float = 60,
+        research: Sequence[str] = (),
+        watchdog: Sequence[str] = (),
+        top: str = "",
+        roles: str = "",
+        harness: str = "",
+        more: str = "",
     ) -> None:
         quoted = {"python": sys.executable, "worker": str(WORKER), "log": str(self.log)}
         words = {name: json.dumps(value) for name, value in quoted.items()}
-        text = CONFIG.format(slots=slots, timeout=timeout, top=top, harness=harness, **words)
+        triggers = {"research": json.dumps(research), "watchdog": json.dumps(watchdog)}
+        texts = {"top": top, "roles": roles, "harness": harness}
+        text = CONFIG.format(slots=slots, timeout=timeout, **texts, **triggers, **words)
         (self.root / "piloop.toml").write_text(text + more)
 
     def register(self) -> None:
