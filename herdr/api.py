@@ -286,6 +286,8 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     """Name -> (pattern, cause) of what an idle harness complains of, such as that nobody is logged in."""
     exits: Mapping[str, tuple[str, Cause]] = {}
     """Name -> (pattern, cause) of what a program leaves on the screen when it has to end."""
+    output: Mapping[str, tuple[str, Cause]] = {}
+    """Name -> (pattern, cause) of what a headless program prints when something is wrong; it has no others."""
     ended: str | None = None
     """Matches what it leaves there when somebody ended it as one does."""
     title_busy: str | None = None

@@ -27,7 +27,7 @@ async def deliver_next(
     )
     if message is None:
         return False
-    if not harness.send.accepts:
+    if not harness.send.accepts and fleet.runtime.mode == "interactive":
         write_state(world, message, "failed", NO_CHANNEL)
         return True
     evidence = partial(harness.received, context, message.body)

@@ -11,13 +11,18 @@ import anyio.to_thread
 from herdr.config import Config, ConfigError, read_config
 from herdr.daemon.judging import want_score
 from herdr.daemon.world import ACTOR, Fleet, World, log
+from herdr.errors import HerdrError
 from herdr.harness.registry import Harnesses
 from herdr.mux.server import TmuxServer
+from herdr.runtime.api import Runtime
+from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import define, register
-from herdr.store.rows import Evaluator, Project, fetch, find, get, update
+from herdr.store.rows import Agent, Evaluator, Project, fetch, find, get, update
 
-NO_SUBPROCESS = 'runtime = "subprocess" cannot run agents yet: set runtime = "herdr" in piloop.toml'
+RUNTIME_LATER = (
+    'runtime = "{}" takes effect once no agent of the project runs: `herdr down --kill-agents`, then `herdr up`'
+)
 
 
 async def take_in(world: World) -> None:
@@ -30,9 +35,17 @@ async def take_in(world: World) -> None:
 
 async def _open(world: World, project: Project) -> None:
     config = Config.from_json(project.config)
-    if config.runtime != "herdr":
-        _set_error(world, project, NO_SUBPROCESS)
-        return
+    fleet = Fleet(project, config, _harnesses(world, config), await _runtime(world, project, config))
+    await _choose_rotation(fleet)
+    world.fleets[project.id] = fleet
+    await reload(world, fleet)
+    world.bell.ring()
+
+
+async def _runtime(world: World, project: Project, config: Config) -> Runtime:
+    """Where the project's agents run, by its configuration."""
+    if config.runtime == "subprocess":
+        return BackgroundRuntime()
     server = TmuxServer(
         config.tmux.socket or world.home.socket_name,
         world.home.tmux_conf,
@@ -46,12 +59,8 @@ async def _open(world: World, project: Project) -> None:
         width=config.tmux.width,
         height=config.tmux.height,
     )
-    fleet = Fleet(project, config, _harnesses(world, config), runtime)
     runtime.on_change(lambda _: world.bell.ring())
-    await _choose_rotation(fleet)
-    world.fleets[project.id] = fleet
-    await reload(world, fleet)
-    world.bell.ring()
+    return runtime
 
 
 async def reload(world: World, fleet: Fleet) -> None:
@@ -62,13 +71,29 @@ async def reload(world: World, fleet: Fleet) -> None:
     except ConfigError as error:
         _set_error(world, project, str(error))
         return
-    if config.runtime != "herdr":
-        _set_error(world, project, NO_SUBPROCESS)
+    if config.runtime != fleet.config.runtime and not await _moved(world, project, fleet, config):
         return
     fleet.config = config
     fleet.harnesses = _harnesses(world, config)
     await _choose_rotation(fleet)
     await _take_up(world, project, fleet)
+
+
+async def _moved(world: World, project: Project, fleet: Fleet, config: Config) -> bool:
+    """Change the runtime; False, with the reason in the project's row, while agents live in the old one."""
+    try:
+        runtime = await _runtime(world, project, config)
+    except HerdrError as error:
+        _set_error(world, project, error.message)
+        return False
+    if find(world.store, Agent, "WHERE project_id = ? AND state <> 'ended'", project.id) is not None:
+        await runtime.aclose()
+        _set_error(world, project, RUNTIME_LATER.format(config.runtime))
+        return False
+    # No await between the look and the change: an agent's row is there before it is launched.
+    old, fleet.runtime, fleet.config = fleet.runtime, runtime, config
+    await old.aclose()
+    return True
 
 
 async def _take_up(world: World, project: Project, fleet: Fleet) -> None:

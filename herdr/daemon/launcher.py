@@ -109,6 +109,7 @@ async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
         brief = await compose_brief(world, fleet, run, agent)
         atomic_write(context.brief, brief)
         start = await anyio.to_thread.run_sync(harness.launch, context)
+        _check_told(harness, context, start)
         await anyio.to_thread.run_sync(write_seeds, start.seeds)
         request = _request(world, run, agent, context, start, token)
         place = await fleet.runtime.launch(request)
@@ -121,6 +122,15 @@ async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
         update(store, Run, run.id, {"brief": brief, "actor": ACTOR})
         _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=world.stamp())
     return Launched(agent=get(world.store, Agent, agent.id), harness=harness, context=context, place=place)
+
+
+def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
+    """Without a terminal nothing can be typed, so argv has to say what to do."""
+    if context.mode == "headless" and not start.prompt_in_argv:
+        raise HerdrError(
+            f'harness {harness.name} takes its prompt only by typing, which runtime = "subprocess" cannot do',
+            fix=f'name {{prompt}} or {{brief}} in [harness.{harness.name}] headless, or set runtime = "herdr"',
+        )
 
 
 def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Harness) -> LaunchContext:
@@ -138,6 +148,7 @@ def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Har
         prompt=f"Read the whole of {brief} first: it is your brief. Then do what it says.",
         model=agent.model,
         session_id=agent.session_id,
+        mode=fleet.runtime.mode,
         environ=base_environment(),
         settings=fleet.settings_for(harness.name),
     )

@@ -12,7 +12,7 @@ from herdr.api import AgentState, Cause
 from herdr.daemon.delivery import deliver_next, has_waiting
 from herdr.daemon.launcher import Launched
 from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
-from herdr.harness.screen import Reading, read_screen
+from herdr.harness.screen import Reading, read_output, read_screen
 from herdr.runtime.api import AgentProcess, Exit, Process, Screen
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
@@ -58,6 +58,7 @@ class Supervisor:
         self._harness = launched.harness
         self._context = launched.context
         self._place = launched.place
+        self._headless = fleet.runtime.mode == "headless"
         self._mark = mark(world.home, launched.agent.id)
         self._processes: AgentProcess | None = None
         self._at_ready: frozenset[Process] = frozenset()
@@ -96,7 +97,7 @@ class Supervisor:
                 if left is not None:
                     return _never_ran(left)
                 if not await self._fleet.runtime.holds(self._place):
-                    return Ending(lost=True, detail="its tmux window is gone")
+                    return Ending(lost=True, detail="its window or its wrapper is gone")
                 await anyio.sleep(0.02)
         return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
 
@@ -106,9 +107,8 @@ class Supervisor:
 
     async def _ready(self) -> Ending | None:
         """Wait until the screen shows that the harness takes input, or works; None then."""
-        if self._agent.ready_at is not None or not _readable(
-            self._harness.screen.ready, self._harness.screen.composer
-        ):
+        rules = self._harness.screen
+        if self._headless or self._agent.ready_at is not None or not _readable(rules.ready, rules.composer):
             self._become_ready()
             return None
         limit = parse_stamp(self._agent.started_at or "") + timedelta(seconds=self._harness.ready_timeout)
@@ -162,7 +162,10 @@ class Supervisor:
         screen = await self._fleet.runtime.screen(self._place)
         if screen is None:
             return
-        reading = read_screen(self._harness.screen, screen.text, screen.title)
+        rules = self._harness.screen
+        reading = (
+            read_output(rules, screen.text) if self._headless else read_screen(rules, screen.text, screen.title)
+        )
         if self._screen is None or screen.text != self._screen.text or reading.state != self._reading.state:
             self._since = self._world.now()
         self._screen, self._reading = screen, reading
@@ -189,7 +192,7 @@ class Supervisor:
         left = (self._deadline() - self._world.now()).total_seconds()
         if left <= 0:
             return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
-        if left <= timeout / 10 and self._agent.warned_at is None:
+        if left <= timeout / 10 and self._agent.warned_at is None and not self._headless:
             self._warn(left)
         return None
 
@@ -237,7 +240,7 @@ class Supervisor:
     async def _exited(self) -> Ending:
         left = read_exit(self._context.state_dir)
         if left is None or (left.signal is not None and not await self._fleet.runtime.holds(self._place)):
-            return Ending(lost=True, detail="its tmux server or its machine went away")
+            return Ending(lost=True, detail="its wrapper was killed, or tmux or its machine went away")
         if left.error is not None:
             return _never_ran(left)
         await self._look()

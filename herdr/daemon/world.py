@@ -17,7 +17,7 @@ from herdr.daemon.bell import Bell
 from herdr.harness.registry import Harnesses
 from herdr.home import Home
 from herdr.plugins import PluginHost
-from herdr.runtime.pane import PaneRuntime
+from herdr.runtime.api import Runtime
 from herdr.store.connection import Store, transaction
 from herdr.store.rows import Project, emit, get
 
@@ -27,12 +27,12 @@ ACTOR = "daemon"
 
 
 class Fleet:
-    """One project as the daemon runs it: its configuration, its harnesses, its place in tmux.
+    """One project as the daemon runs it: its configuration, its harnesses, where its agents run.
 
     `rotation` is what workers run on: the configured harnesses, else those found on this machine.
     """
 
-    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: PaneRuntime) -> None:
+    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: Runtime) -> None:
         self.project_id = project.id
         self.name = project.name
         self.root = Path(project.path)

@@ -72,6 +72,14 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
     )
 
 
+def read_output(rules: ScreenRules, text: str) -> Reading:
+    """Read what a headless program printed: it works until it ends, and may have said what went wrong."""
+    hit = _lowest(rules.output, bottom_lines(text, rules.lines))
+    if hit is None:
+        return Reading(state="busy")
+    return Reading(state="busy", cause=hit.cause, rule=hit.rule, evidence=hit.evidence)
+
+
 def bottom_lines(text: str, count: int) -> str:
     """Return the last `count` lines that are not blank, without what follows their last character."""
     lines = [line.rstrip() for line in text.splitlines()]
