@@ -34,10 +34,12 @@ def attach_to(home: Home, name: str | None) -> None:
 
     Raises:
         HerdrError: the project has no session.
+        RefusedError: its agents run in the background.
     """
     from herdr.cli.projects import project_named
 
     project = project_named(home, name)
+    _refuse_background(project, "worker#N")
     _show(home, project, _session(home, project))
 
 
@@ -49,6 +51,7 @@ def _attach_to_agent(home: Home, name: str) -> None:
     with reading(home) as context:
         agent = look_agent(context, name)
         project = get(context.conn, Project, agent.project_id)
+    _refuse_background(project, agent.name)
     session = _session(home, project)
     server = tmux_of(home, project)
     # A new server gives the same ids to other windows: the name has to fit as well.
@@ -57,6 +60,14 @@ def _attach_to_agent(home: Home, name: str) -> None:
         raise RefusedError(f"{agent.name} has no window any more", fix=f"herdr logs {agent.name}")
     tmux(server, "select-window", "-t", agent.window)
     _show(home, project, session)
+
+
+def _refuse_background(project: Project, agent: str) -> None:
+    from herdr.ops.standing import in_background
+
+    if in_background(project):
+        where = f'the agents of {project.name} run in the background (runtime = "subprocess")'
+        raise RefusedError(f"there is nothing to attach to: {where}", fix=f"herdr logs {agent}")
 
 
 def _window_name(agent: Agent) -> str:

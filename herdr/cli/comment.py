@@ -38,6 +38,8 @@ def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) 
         print_json(added)
     else:
         click.echo(f"{added['ref']} ({added['kind']} on {added['target']})")
+        if added["unheard"]:
+            click.echo(f"not typed to its agent: {added['unheard']}")
 
 
 @comment.command("list")

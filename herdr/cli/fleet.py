@@ -120,8 +120,12 @@ def tail(path: Path, count: int) -> list[str]:
     """The last lines of a file; none when there is no such file."""
     try:
         with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 400 * count - 4096))
-            return file.read().decode("utf-8", "replace").splitlines()[-count:]
+            size, length = file.seek(0, os.SEEK_END), 400 * count + 4096
+            while True:
+                file.seek(max(0, size - length))
+                lines = file.read().splitlines()
+                if len(lines) > count or length >= size:
+                    return [line.decode("utf-8", "replace") for line in lines[-count:]]
+                length *= 4
     except FileNotFoundError:
         return []

@@ -47,7 +47,8 @@ def _print_project(one: dict[str, Any]) -> None:
             f"  piloop.toml is wrong, the last good one is in force:\n    {_indented(one['config_error'])}"
         )
     _print_head(one["head"])
-    click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots")
+    where = ", in the background" if one["runtime"] == "subprocess" else ""
+    click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots{where}")
     for live in one["agents"]:
         _print_agent(live)
     for name, found in (("ideas", one["ideas"]), ("runs", one["runs"]), ("candidates", one["candidates"])):

@@ -10,8 +10,9 @@ from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, look_target, text_of
+from herdr.ops.standing import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
-from herdr.store.rows import Candidate, Comment, Run, fetch, get, insert
+from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert
 
 #: How urgent an escalation is when nobody says.
 DEFAULT_PRIORITY = 2
@@ -44,11 +45,12 @@ class Which(Request, frozen=True, kw_only=True):
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """The new comment."""
+    """The new comment. `unheard` says why the agent that runs for its target cannot be told of it."""
 
     ref: str
     target: str
     kind: str
+    unheard: str | None = None
 
 
 @operation("comment.add", Add, writes=True)
@@ -82,7 +84,25 @@ def add(context: Context, request: Add) -> Added:
         },
     )
     name = target_name(context.conn, kind, number)
-    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind)
+    return Added(
+        ref=ref("comment", comment_id),
+        target=name or "",
+        kind=request.kind,
+        unheard=_unheard(context, request.kind, kind, number),
+    )
+
+
+def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None:
+    """Why a comment that steers reaches no running agent (the page, "Steer a running worker")."""
+    if said == "escalation" or kind not in ("run", "idea") or context.agent is not None:
+        return None
+    where = "id" if kind == "run" else "idea_id"
+    run = find(context.conn, Run, f"WHERE {where} = ? AND state = 'running'", number)
+    if run is None or not in_background(get(context.conn, Project, run.project_id)):
+        return None
+    from herdr.runtime.api import CANNOT_RECEIVE
+
+    return CANNOT_RECEIVE
 
 
 def _priority(request: Add) -> int | None:

@@ -115,6 +115,11 @@ class _Config(msgspec.Struct, frozen=True, kw_only=True):
     roles: _Roles = _Roles()
 
 
+def in_background(project: Project) -> bool:
+    """Whether a project's agents run without a terminal (`runtime = "subprocess"`)."""
+    return msgspec.json.decode(project.config, type=_Config).runtime == "subprocess"
+
+
 def standing(context: Context, project: Project) -> Standing:
     """Gather how a project's campaign stands."""
     conn = context.conn

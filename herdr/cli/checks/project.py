@@ -12,6 +12,7 @@ from herdr.cli.checks import Results, error, ok
 from herdr.config import FILE_NAME, LATER_KEYS, Config, ConfigError, Mistake, later_keys, read_config, read_data
 from herdr.config.mistakes import printable
 from herdr.harness.registry import Harnesses
+from herdr.harness.template import CommandHarness
 
 if TYPE_CHECKING:
     from herdr.plugins import PluginHost
@@ -44,9 +45,9 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
         )
         for key in later_keys(read_data(root))
     ]
-    if found.runtime != "herdr":
-        problem = f'runtime = "{found.runtime}" cannot run agents yet'
-        results.append(DoctorResult(status="error", message=problem, fix='set runtime = "herdr"'))
+    if found.runtime == "subprocess":
+        said = 'runtime = "subprocess": agents run in the background, and `piloop prompt` cannot reach them'
+        results.append(DoctorResult(status="ok", message=said))
     return results or ok(f"{root / FILE_NAME} is right")
 
 
@@ -59,19 +60,26 @@ def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -
     """Whether the harnesses that workers would run on are there."""
     known = registered(host)
     named: tuple[str, ...] = ()
+    background = False
     if root is not None and (settings := _config_of(root, environ)) is not None:
         known = known.configured(settings.harness)
         named = settings.role("worker").harnesses or ()
+        background = settings.runtime == "subprocess"
     if not named:
         found = known.available(environ)
         if not found:
             return error("none is installed", "install one (`herdr harness list`), or define [harness.<name>]")
         return ok(f"found {', '.join(found)}")
-    return [_state(known, name, environ) for name in named]
+    return [_state(known, name, environ, background=background) for name in named]
 
 
-def _state(known: Harnesses, name: str, environ: Mapping[str, str]) -> DoctorResult:
-    status = known.get(name).check(environ)
+def _state(known: Harnesses, name: str, environ: Mapping[str, str], *, background: bool) -> DoctorResult:
+    harness = known.get(name)
+    if background and isinstance(harness, CommandHarness) and not (harness.headless or harness.executable):
+        problem = f'{name}: it has no command for runtime = "subprocess"'
+        fix = f'set headless = ["program", "{{prompt}}"] under [harness.{name}]'
+        return DoctorResult(status="error", message=problem, fix=fix)
+    status = harness.check(environ)
     if not status.found:
         return DoctorResult(status="error", message=f"{name}: {status.problem or 'not found'}", fix=status.fix)
     if status.logged_in is False or status.problem:
