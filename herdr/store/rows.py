@@ -240,6 +240,8 @@ class Comment(Row, frozen=True, kw_only=True):
     kind: str
     body: str
     priority: int | None
+    about_kind: str | None
+    about_id: int | None
     acked_at: str | None
     acked_by: str | None
     actor: str

@@ -25,7 +25,7 @@ VALUE_BYTES = 4_000_000
 TABLE_FUNCTIONS = """
 SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_foreign_key_list(''), pragma_index_info(''),
     pragma_index_list(''), pragma_index_xinfo(''),
-    pragma_table_info(''), pragma_table_list, pragma_table_xinfo('')
+    pragma_table_info(''), pragma_table_list, pragma_table_xinfo(''), ideas_fts, comments_fts LIMIT 0
 """
 
 # The rules of a person's SQL that no authorizer can see. A BEFORE trigger, so that the event triggers of the same
@@ -94,12 +94,14 @@ def run_sql(store: Store, statement: str, policy: Literal["person", "agent"], li
     usual_bytes = limit_value(store, VALUE_BYTES)
     store.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     store.set_authorizer(recorder)
+    store.set_trace_callback(lambda text: started(recorder, statement, text))
     try:
         with store_errors(store.path):
             return fetch(store, statement, limit)
     except (HerdrError, sqlite3.Warning) as error:
         raise explain(error, recorder, policy) from error
     finally:
+        store.set_trace_callback(None)
         store.set_authorizer(own)
         store.set_progress_handler(None, 0)
         limit_value(store, usual_bytes)
@@ -116,6 +118,12 @@ def prepare(store: Store, policy: Literal["person", "agent"]) -> None:
                 store.executescript(GUARDS.format(actor=actor))
     finally:
         store.set_authorizer(own)
+
+
+def started(recorder: Recorder, statement: str, text: str) -> None:
+    """Take note that the statement itself has been allowed and runs: SQLite tells of each that it starts."""
+    if text.strip() and statement.strip().startswith(text.strip()):
+        recorder.running = True
 
 
 def anything(*_question: str | int | None) -> int:

@@ -60,6 +60,7 @@ CREATE TABLE ideas (
     UNIQUE (project_id, outside_key)
 ) STRICT;
 CREATE INDEX ideas_by_status ON ideas (project_id, status, priority, id);
+CREATE INDEX ideas_by_source ON ideas (project_id, source);
 CREATE INDEX pinned_ideas ON ideas (project_id, status, priority, id) WHERE base_id IS NOT NULL;
 
 CREATE TABLE idea_links (
@@ -103,6 +104,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX one_open_run ON runs (idea_id) WHERE state IN ('queued', 'running');
 CREATE INDEX unsettled_runs ON runs (project_id) WHERE settled_at IS NULL;
+CREATE INDEX runs_by_state ON runs (project_id, state);
 CREATE INDEX counted_runs ON runs (project_id, settled_at) WHERE counts = 1;
 
 -- Work of an agent that tries no idea: research on seeds and for new ideas, and the watchdog's looks.
@@ -208,6 +210,7 @@ CREATE TABLE candidates (
     UNIQUE (project_id, tree_sha)
 ) STRICT;
 CREATE INDEX candidates_by_run ON candidates (run_id);
+CREATE INDEX candidates_by_verdict ON candidates (project_id, verdict);
 CREATE INDEX candidates_to_judge ON candidates (project_id) WHERE judge_again = 1;
 CREATE INDEX trunk ON candidates (project_id, id) WHERE verdict = 'keep' AND on_trunk = 1;
 
@@ -245,7 +248,8 @@ CREATE TABLE comments (
     target_id INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('note', 'finding', 'decision', 'escalation')),
     body TEXT NOT NULL CHECK (body <> ''),
-    priority INTEGER CHECK (priority BETWEEN 0 AND 4),
+    priority INTEGER CHECK (priority BETWEEN 0 AND 4),        -- with one it is in the inbox until it is acknowledged
+    about_kind TEXT, about_id INTEGER,                        -- what its thread is on: a trigger follows the replies
     acked_at TEXT,
     acked_by TEXT,
     actor TEXT NOT NULL,                                      -- its author
@@ -253,7 +257,53 @@ CREATE TABLE comments (
     CHECK (kind <> 'escalation' OR priority IS NOT NULL)
 ) STRICT;
 CREATE INDEX comments_by_target ON comments (target_kind, target_id, id);
+CREATE INDEX comments_by_about ON comments (about_kind, about_id, id);
 CREATE INDEX comments_by_actor ON comments (actor, id);
+CREATE INDEX comments_by_kind ON comments (project_id, kind, id);
+CREATE INDEX inbox ON comments (project_id, priority, id) WHERE priority IS NOT NULL AND acked_at IS NULL;
+CREATE TRIGGER comment_about AFTER INSERT ON comments
+BEGIN
+    UPDATE comments SET (about_kind, about_id) = (
+        SELECT NEW.target_kind, NEW.target_id WHERE NEW.target_kind <> 'comment'
+        UNION ALL SELECT c.about_kind, c.about_id FROM comments c WHERE NEW.target_kind = 'comment' AND c.id = NEW.target_id
+    ) WHERE id = NEW.id;
+END;
+
+-- Full-text search. The tables hold only the index; the words stay where they are.
+CREATE VIRTUAL TABLE ideas_fts USING fts5 (
+    title, hypothesis, plan, content = 'ideas', content_rowid = 'id', tokenize = 'porter unicode61'
+);
+CREATE TRIGGER idea_indexed AFTER INSERT ON ideas
+BEGIN
+    INSERT INTO ideas_fts (rowid, title, hypothesis, plan) VALUES (NEW.id, NEW.title, NEW.hypothesis, NEW.plan);
+END;
+CREATE TRIGGER idea_reindexed AFTER UPDATE OF title, hypothesis, plan ON ideas
+BEGIN
+    INSERT INTO ideas_fts (ideas_fts, rowid, title, hypothesis, plan)
+    VALUES ('delete', OLD.id, OLD.title, OLD.hypothesis, OLD.plan);
+    INSERT INTO ideas_fts (rowid, title, hypothesis, plan) VALUES (NEW.id, NEW.title, NEW.hypothesis, NEW.plan);
+END;
+CREATE TRIGGER idea_unindexed AFTER DELETE ON ideas
+BEGIN
+    INSERT INTO ideas_fts (ideas_fts, rowid, title, hypothesis, plan)
+    VALUES ('delete', OLD.id, OLD.title, OLD.hypothesis, OLD.plan);
+END;
+CREATE VIRTUAL TABLE comments_fts USING fts5 (
+    body, content = 'comments', content_rowid = 'id', tokenize = 'porter unicode61'
+);
+CREATE TRIGGER comment_indexed AFTER INSERT ON comments
+BEGIN
+    INSERT INTO comments_fts (rowid, body) VALUES (NEW.id, NEW.body);
+END;
+CREATE TRIGGER comment_reindexed AFTER UPDATE OF body ON comments
+BEGIN
+    INSERT INTO comments_fts (comments_fts, rowid, body) VALUES ('delete', OLD.id, OLD.body);
+    INSERT INTO comments_fts (rowid, body) VALUES (NEW.id, NEW.body);
+END;
+CREATE TRIGGER comment_unindexed AFTER DELETE ON comments
+BEGIN
+    INSERT INTO comments_fts (comments_fts, rowid, body) VALUES ('delete', OLD.id, OLD.body);
+END;
 
 CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -279,6 +329,15 @@ CREATE TABLE requests (
     agent_id INTEGER NOT NULL REFERENCES agents (id),
     answer TEXT NOT NULL CHECK (json_valid(answer)),
     at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+-- What lets a program act as the orchestrator: the newest that is not revoked.
+CREATE TABLE tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash TEXT NOT NULL UNIQUE,                                -- SHA-256; the token itself is shown once
+    made_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    revoked_at TEXT,
+    actor TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE plugin_cursors (
@@ -310,6 +369,10 @@ BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 CREATE TRIGGER events_no_replace BEFORE INSERT ON events
 WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+
+-- Why somebody makes the changes of the transaction that is open; the triggers put it into their events.
+CREATE TABLE why (reason TEXT) STRICT;
+INSERT INTO why VALUES (NULL);
 
 -- What has no row of its own to change (a plugin failed, the daemon started) is told through this view.
 CREATE VIEW emit AS SELECT kind, actor, project_id, target_kind, target_id, payload FROM events;
@@ -363,13 +426,34 @@ CREATE TRIGGER idea_status AFTER UPDATE OF status ON ideas WHEN OLD.status <> NE
 BEGIN
     INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
     VALUES ('idea.status', NEW.actor, NEW.project_id, 'idea', NEW.id,
-            json_object('old', OLD.status, 'new', NEW.status));
+            json_object('old', OLD.status, 'new', NEW.status, 'reason', (SELECT reason FROM why)));
 END;
-CREATE TRIGGER idea_edited AFTER UPDATE OF title, hypothesis, plan, priority, harness, model, base_id, family ON ideas
+-- Long texts are told by name only; json_patch leaves out what did not change.
+CREATE TRIGGER idea_edited
+AFTER UPDATE OF title, hypothesis, plan, priority, harness, model, base_id, family, provenance, attempts ON ideas
+WHEN (OLD.title, OLD.hypothesis, OLD.plan, OLD.priority, OLD.harness, OLD.model, OLD.base_id, OLD.family, OLD.provenance,
+      OLD.attempts)
+  IS NOT (NEW.title, NEW.hypothesis, NEW.plan, NEW.priority, NEW.harness, NEW.model, NEW.base_id, NEW.family,
+      NEW.provenance, NEW.attempts)
 BEGIN
     INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
-    VALUES ('idea.edited', NEW.actor, NEW.project_id, 'idea', NEW.id,
-            json_object('old_priority', OLD.priority, 'priority', NEW.priority));
+    VALUES ('idea.edited', NEW.actor, NEW.project_id, 'idea', NEW.id, json_patch('{}', json_object(
+        'priority', iif(OLD.priority IS NOT NEW.priority, json_array(OLD.priority, NEW.priority), NULL),
+        'title', iif(OLD.title IS NOT NEW.title, json_array(OLD.title, NEW.title), NULL),
+        'harness', iif(OLD.harness IS NOT NEW.harness, json_array(OLD.harness, NEW.harness), NULL),
+        'model', iif(OLD.model IS NOT NEW.model, json_array(OLD.model, NEW.model), NULL),
+        'base', iif(OLD.base_id IS NOT NEW.base_id, json_array(OLD.base_id, NEW.base_id), NULL),
+        'family', iif(OLD.family IS NOT NEW.family, json_array(OLD.family, NEW.family), NULL),
+        'attempts', iif(OLD.attempts IS NOT NEW.attempts, json_array(OLD.attempts, NEW.attempts), NULL),
+        'texts', iif((OLD.hypothesis, OLD.plan, OLD.provenance) IS NOT (NEW.hypothesis, NEW.plan, NEW.provenance), 1, NULL),
+        'reason', (SELECT reason FROM why))));
+END;
+CREATE TRIGGER idea_linked AFTER INSERT ON idea_links
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    SELECT 'idea.linked', NEW.actor, i.project_id, 'idea', NEW.idea_id,
+           json_object('kind', NEW.kind, 'to', NEW.target_id, 'reason', (SELECT reason FROM why))
+    FROM ideas i WHERE i.id = NEW.idea_id;
 END;
 
 CREATE TRIGGER run_queued AFTER INSERT ON runs
@@ -440,7 +524,8 @@ CREATE TRIGGER candidate_judged AFTER UPDATE OF verdict ON candidates WHEN OLD.v
 BEGIN
     INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
     VALUES ('candidate.judged', coalesce(NEW.judged_by, NEW.actor), NEW.project_id, 'candidate', NEW.id,
-            json_object('run', NEW.run_id, 'old', OLD.verdict, 'new', NEW.verdict, 'rule', NEW.rule, 'reason', NEW.reason));
+            json_object('run', NEW.run_id, 'old', OLD.verdict, 'new', NEW.verdict, 'rule', NEW.rule, 'reason', NEW.reason,
+                        'cause', NEW.cause));
 END;
 
 CREATE TRIGGER measurement_state AFTER UPDATE OF state ON measurements WHEN OLD.state <> NEW.state
