@@ -61,7 +61,8 @@ class ClaudeHarness:
 
     def launch(self, context: LaunchContext) -> Launch:
         """Give it the prompt, edits without questions, git and piloop in its shell, no updates, no telemetry."""
-        headless = ("-p", "--output-format", "json") if context.mode == "headless" else ()
+        # A line for each message, so that the log shows what it does; without --verbose it refuses that format.
+        headless = ("-p", "--output-format", "stream-json", "--verbose") if context.mode == "headless" else ()
         model = ("--model", context.model) if context.model else ()
         # The tools take every word up to the next flag, so neither the prompt nor the end may follow them.
         argv = (
