@@ -46,7 +46,9 @@ __all__ = [
     "RunInfo",
     "ScreenRules",
     "Seed",
+    "SeedInfo",
     "SendRules",
+    "SweepInfo",
     "Usage",
     "check_program",
     "hookimpl",
@@ -216,14 +218,46 @@ class BriefSection(Struct, frozen=True, kw_only=True):
     body: str
 
 
+class SeedInfo(Struct, frozen=True, kw_only=True):
+    """A seed with what it points to."""
+
+    id: int
+    title: str
+    hunch: str
+    pointers: str
+    source: str
+
+
+class SweepInfo(Struct, frozen=True, kw_only=True):
+    """What an agent without a run is there for: research on seeds or for new ideas, or a watchdog's look.
+
+    `trigger` is `seed`, `low_water`, `incident`, `interval` or `closing`; `ideas` is how many ideas of its own a
+    research agent may file. `incidents` is what the watchdog is told of, one line each, oldest first.
+    """
+
+    id: int
+    project_id: int
+    role: str
+    trigger: str
+    ideas: int = 0
+    seeds: Sequence[SeedInfo] = ()
+    incidents: Sequence[str] = ()
+
+
 class BriefContext(Struct, frozen=True, kw_only=True):
-    """All that a brief is composed from; `comments` are oldest first, `recent` newest first."""
+    """All that a brief is composed from; `comments` are oldest first, `recent` newest first.
+
+    An agent has a run with its idea, or else a sweep; `pack` is what a sweep reads of the campaign so far, as
+    Markdown in which nothing but herdr's own words stands unquoted.
+    """
 
     project: ProjectInfo
     agent: str
     role: str
-    run: RunInfo
-    idea: IdeaInfo
+    run: RunInfo | None = None
+    idea: IdeaInfo | None = None
+    sweep: SweepInfo | None = None
+    pack: str = ""
     worktree: Path
     workspace: Path | None
     base: CandidateInfo

@@ -58,7 +58,8 @@ class Mailboxes:
 
     async def _look(self) -> None:
         live = self._world.store.execute(
-            "SELECT a.id, r.worktree FROM agents a JOIN runs r ON r.id = a.run_id WHERE a.state <> 'ended'"
+            "SELECT a.id, coalesce(r.worktree, s.worktree) FROM agents a LEFT JOIN runs r ON r.id = a.run_id"
+            " LEFT JOIN sweeps s ON s.id = a.sweep_id WHERE a.state <> 'ended'"
         ).fetchall()
         for agent_id, worktree in live:
             if agent_id in self._busy or worktree is None:

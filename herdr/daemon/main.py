@@ -19,6 +19,7 @@ from herdr.daemon.mailbox import Mailboxes
 from herdr.daemon.outbox import Outbox
 from herdr.daemon.pulse import Pulse
 from herdr.daemon.scheduler import Scheduler
+from herdr.daemon.spending import Spending
 from herdr.daemon.steering import Steering
 from herdr.daemon.world import ACTOR, World, log
 from herdr.errors import HerdrError
@@ -72,6 +73,7 @@ async def _run(world: World) -> None:
                 Scheduler(world, tasks).run,
                 Lanes(world, tasks).run,
                 Steering(world).run,
+                Spending(world).run,
                 Mailboxes(world, tasks).run,
                 Outbox(world.store, world.host, world.bell).run,
             ):

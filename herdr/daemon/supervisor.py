@@ -9,15 +9,16 @@ import anyio.to_thread
 import msgspec
 
 from herdr.api import AgentState, Cause
+from herdr.campaign.stop import WRAP_UP
 from herdr.daemon.delivery import deliver_next, has_waiting
 from herdr.daemon.launcher import Launched
-from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
+from herdr.daemon.world import ACTOR, Fleet, Work, World, parse_stamp
 from herdr.harness.screen import Reading, read_output, read_screen
 from herdr.runtime.api import AgentProcess, Exit, Process, Screen
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.processes import belongs, mark, snapshot
-from herdr.store.rows import Agent, Message, Run, find, get, insert, update
+from herdr.store.rows import Agent, Message, Run, Sweep, find, get, insert, update
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
@@ -41,6 +42,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     launched: bool = True
     timed_out: bool = False
     cancelled: bool = False
+    stopped: bool = False
     lost: bool = False
     blocked: bool = False
     cause: Cause | None = None
@@ -184,10 +186,17 @@ class Supervisor:
     def _told_to_stop(self) -> Ending | None:
         if self._world.ending:
             return Ending(lost=True, detail="the daemon was told to end its agents")
-        run = get(self._world.store, Run, self._agent.run_id or 0)
-        return Ending(cancelled=True, detail="cancelled") if run.cancel_requested else None
+        return Ending(cancelled=True, detail="cancelled") if self._work().cancel_requested else None
+
+    def _work(self) -> Work:
+        if self._agent.sweep_id is not None:
+            return get(self._world.store, Sweep, self._agent.sweep_id)
+        return get(self._world.store, Run, self._agent.run_id or 0)
 
     def _out_of_time(self) -> Ending | None:
+        stop = self._last_call()
+        if stop is not None and stop <= self._world.now():
+            return Ending(stopped=True, detail="the campaign stopped, and its time to wrap up is over")
         timeout = self._fleet.config.role(self._agent.role).timeout
         left = (self._deadline() - self._world.now()).total_seconds()
         if left <= 0:
@@ -199,6 +208,15 @@ class Supervisor:
     def _deadline(self) -> datetime:
         timeout = self._fleet.config.role(self._agent.role).timeout
         return parse_stamp(self._agent.started_at or "") + timedelta(seconds=timeout)
+
+    def _last_call(self) -> datetime | None:
+        """When an agent that was at work as the campaign stopped is ended."""
+        project = self._world.project(self._agent.project_id)
+        if project.state != "stopped" or project.stopped_at is None:
+            return None
+        if self._agent.launched_at > project.stopped_at:
+            return None
+        return parse_stamp(project.stopped_at) + timedelta(seconds=WRAP_UP)
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
@@ -277,6 +295,7 @@ class Supervisor:
         now = self._world.now()
         timeout = self._fleet.config.role(self._agent.role).timeout
         moments = [self._deadline(), self._deadline() - timedelta(seconds=timeout / 10)]
+        moments += [stop] if (stop := self._last_call()) is not None else []
         ahead = [(moment - now).total_seconds() for moment in moments if moment > now]
         return max(min(ahead, default=EAGER), 0.01)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herdr.campaign.queue import OpenRun, ReadyIdea, Rotation, Start, next_runs
+from herdr.campaign.queue import Exploring, OpenRun, ReadyIdea, Rotation, Start, next_runs
 
 HEAD = 100
 
@@ -21,10 +21,12 @@ def choose(
     ideas: Sequence[ReadyIdea],
     open_runs: Sequence[OpenRun] = (),
     slots: int = 9,
+    exploring: Exploring | None = None,
     **rotation: Any,
 ) -> list[Start]:
     rotation.setdefault("harnesses", ("a", "b"))
-    return next_runs(ideas, open_runs, Rotation(**rotation), slots=slots, head=HEAD)
+    queue = sorted(ideas, key=lambda idea: (idea.priority, idea.id))
+    return next_runs(queue, open_runs, Rotation(**rotation), slots=slots, head=HEAD, exploring=exploring)
 
 
 def worker(harness: str, idea: int = 99) -> OpenRun:
@@ -116,7 +118,8 @@ running = st.builds(OpenRun, harness=names, idea=st.integers(1, 30), role=st.sam
 def test_what_starts_keeps_every_limit(
     ideas: list[ReadyIdea], open_runs: list[OpenRun], rotation: Rotation, slots: int
 ) -> None:
-    starts = next_runs(ideas, open_runs, rotation, slots=slots, head=HEAD)
+    queue = sorted(ideas, key=lambda idea: (idea.priority, idea.id))
+    starts = next_runs(queue, open_runs, rotation, slots=slots, head=HEAD)
     by_id = {idea.id: idea for idea in ideas}
     workers = sum(run.role == "worker" for run in open_runs)
     assert len(starts) <= max(0, slots - workers)
