@@ -61,6 +61,7 @@ CREATE TABLE ideas (
 ) STRICT;
 CREATE INDEX ideas_by_status ON ideas (project_id, status, priority, id);
 CREATE INDEX ideas_by_source ON ideas (project_id, source);
+CREATE INDEX ideas_by_family ON ideas (project_id, family, status);
 CREATE INDEX pinned_ideas ON ideas (project_id, status, priority, id) WHERE base_id IS NOT NULL;
 
 CREATE TABLE idea_links (
@@ -104,6 +105,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX one_open_run ON runs (idea_id) WHERE state IN ('queued', 'running');
 CREATE INDEX unsettled_runs ON runs (project_id) WHERE settled_at IS NULL;
+CREATE INDEX runs_by_project ON runs (project_id, id);
 CREATE INDEX runs_by_state ON runs (project_id, state);
 CREATE INDEX counted_runs ON runs (project_id, settled_at) WHERE counts = 1;
 
@@ -120,7 +122,7 @@ CREATE TABLE sweeps (
     base_id INTEGER NOT NULL REFERENCES candidates (id),      -- the head that its worktree is at
     harness TEXT NOT NULL,
     model TEXT,
-    worktree TEXT,
+    worktree TEXT,                                            -- while there is one
     brief TEXT,
     failed_starts INTEGER NOT NULL DEFAULT 0,
     cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
@@ -130,7 +132,7 @@ CREATE TABLE sweeps (
     actor TEXT NOT NULL
 ) STRICT;
 CREATE INDEX sweeps_by_role ON sweeps (project_id, role, id);
-CREATE INDEX open_sweeps ON sweeps (project_id) WHERE state IN ('queued', 'running');
+CREATE INDEX open_sweeps ON sweeps (project_id) WHERE state IN ('queued', 'running') OR worktree IS NOT NULL;
 
 -- What the watchdog is told of. One row for each, so that none is looked into twice.
 CREATE TABLE anomalies (
@@ -183,6 +185,7 @@ CREATE UNIQUE INDEX one_live_sweeper ON agents (sweep_id) WHERE state <> 'ended'
 CREATE INDEX agents_by_run ON agents (run_id);
 CREATE INDEX agents_by_sweep ON agents (sweep_id) WHERE sweep_id IS NOT NULL;
 CREATE INDEX live_agents ON agents (project_id) WHERE state <> 'ended';
+CREATE INDEX agent_tokens ON agents (project_id, tokens_in, tokens_out, tokens_cached);
 CREATE INDEX failed_starts ON agents (project_id, ended_at) WHERE failed_start = 1;
 
 CREATE TABLE candidates (
@@ -308,7 +311,7 @@ END;
 CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     agent_id INTEGER NOT NULL REFERENCES agents (id),
-    kind TEXT NOT NULL CHECK (kind IN ('brief', 'comment', 'prompt', 'warning')),
+    kind TEXT NOT NULL CHECK (kind IN ('brief', 'comment', 'prompt', 'warning', 'wrap_up')),
     comment_id INTEGER REFERENCES comments (id),
     body TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'queued'
