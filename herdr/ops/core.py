@@ -9,15 +9,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from herdr.campaign.moves import PEOPLE as PEOPLE
 from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import Home
 from herdr.store.connection import Store, transaction
 from herdr.store.rows import Agent, Project, fetch, find
 
-PEOPLE = frozenset({"human", "orchestrator"})
 EVERYONE = frozenset({"human", "orchestrator", "worker", "research", "watchdog", "lead"})
 #: The modules of this package that hold operations, by the first word of an operation's name.
-FAMILIES = ("apply", "candidate", "comment", "event", "idea", "message", "project", "run", "sql")
+FAMILIES = (
+    "agent", "apply", "candidate", "comment", "event", "history", "idea", "inbox", "message", "orchestrator",
+    "project", "run", "search", "sql",
+)  # fmt: skip
 
 R = TypeVar("R", bound="Request")
 
@@ -37,7 +40,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def role(self) -> str:
-        """`human`, or the role of the agent."""
+        """`human`, `orchestrator`, or the role of the agent."""
         return self.actor.partition("#")[0]
 
 
@@ -146,6 +149,21 @@ def project_of(context: Context, named: str | None) -> Project:
         f"which project? {context.cwd} is in none of them",
         fix=f"name one of {', '.join(p.name for p in projects)}",
     )
+
+
+def projects_of(context: Context, named: str | None) -> list[Project]:
+    """The project that an asker means, as `project_of` finds it, or all of them when it could be any.
+
+    Raises:
+        UsageError: the one named is not registered, or none is.
+    """
+    try:
+        return [project_of(context, named)]
+    except UsageError:
+        everything = fetch(context.conn, Project, "ORDER BY name")
+        if named is not None or not everything:
+            raise
+        return everything
 
 
 def _own_project(context: Context, agent: Agent, named: str | None) -> Project:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.errors import UsageError
-from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
+from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
 from herdr.ops.standing import Standing, standing
 from herdr.store.rows import Project, fetch, update
@@ -52,7 +51,7 @@ def list_projects(context: Context, _request: Nothing) -> list[Brief]:
 @operation("project.status", Which)
 def status(context: Context, request: Which) -> list[Standing]:
     """Say how a campaign stands: of the project meant, or of all when none is named or around."""
-    return [standing(context, project) for project in _meant(context, request.project)]
+    return [standing(context, project) for project in projects_of(context, request.project)]
 
 
 @operation("project.pause", Pause, who=PEOPLE, writes=True)
@@ -66,16 +65,6 @@ def pause(context: Context, request: Pause) -> Brief:
 def resume(context: Context, request: Which) -> Brief:
     """Go on with a paused project."""
     return _set_state(context, project_of(context, request.project), "active", None)
-
-
-def _meant(context: Context, named: str | None) -> list[Project]:
-    try:
-        return [project_of(context, named)]
-    except UsageError:
-        everything = fetch(context.conn, Project, "ORDER BY name")
-        if named is not None or not everything:
-            raise
-        return everything
 
 
 def _set_state(context: Context, project: Project, state: str, reason: str | None) -> Brief:

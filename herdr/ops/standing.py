@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from herdr.campaign.links import blocked_by
 from herdr.campaign.text import ref
 from herdr.ops.core import Context
-from herdr.ops.idea import links_of
+from herdr.ops.idea.reading import idea_views
+from herdr.ops.sources import Source, sources_of
 from herdr.ops.views import AgentView, CandidateView, Primary, agent_view, candidate_views, primary_of, scores
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Idea, Message, Project, Run, fetch, find
@@ -48,12 +48,13 @@ class LiveAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True):
-    """A ready idea, or a run that waits for its agent."""
+    """A ready idea, or a run that waits for its agent; see `IdeaView`."""
 
     ref: str
     title: str
     priority: int
     blocked_by: list[str]
+    lost: list[str]
 
 
 class FailedStarts(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +91,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     queue: list[Queued]
     queue_length: int
     ideas: dict[str, int]
+    sources: list[Source]
+    inbox: int
     runs: dict[str, int]
     candidates: dict[str, int]
     recent: list[CandidateView]
@@ -124,8 +127,8 @@ def standing(context: Context, project: Project) -> Standing:
     """Gather how a project's campaign stands."""
     conn = context.conn
     config = msgspec.json.decode(project.config, type=_Config)
+    ideas, runs = _counts(conn, "ideas", "status", project), _counts(conn, "runs", "state", project)
     recent = fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
-    queue = _queue(conn, project)
     size, complete = _disk(Path(project.path, ".worktrees"))
     return Standing(
         ref=ref("project", project.id),
@@ -138,10 +141,12 @@ def standing(context: Context, project: Project) -> Standing:
         slots=config.roles.worker.max_concurrent,
         head=_head(conn, project, primary_of(project)),
         agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
-        queue=queue[:QUEUE],
-        queue_length=len(queue),
-        ideas=_counts(conn, "ideas", "status", project),
-        runs=_counts(conn, "runs", "state", project),
+        queue=_queue(conn, project),
+        queue_length=ideas.get("ready", 0) + runs.get("queued", 0),
+        ideas=ideas,
+        sources=sources_of(conn, project),
+        inbox=_waiting_comments(conn, project),
+        runs=runs,
         candidates=_counts(conn, "candidates", "verdict", project),
         recent=candidate_views(conn, project, recent[::-1]),
         scoring=_scoring(conn, project),
@@ -198,25 +203,34 @@ def _live(conn: Store, agent: Agent) -> LiveAgent:
 
 
 def _queue(conn: Store, project: Project) -> list[Queued]:
-    runs = fetch(conn, Run, "WHERE project_id = ? AND state = 'queued' ORDER BY id", project.id)
-    titles = {run.idea_id: find(conn, Idea, "WHERE id = ?", run.idea_id) for run in runs}
+    """The first of what waits: runs for their agents, then ideas for a slot."""
+    runs = fetch(conn, Run, "WHERE project_id = ? AND state = 'queued' ORDER BY id LIMIT ?", project.id, QUEUE)
+    among = ", ".join(str(run.idea_id) for run in runs)
+    of_runs = {idea.id: idea for idea in fetch(conn, Idea, f"WHERE id IN ({among})")}
+    ready = fetch(
+        conn,
+        Idea,
+        "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id LIMIT ?",
+        *(project.id, QUEUE - len(runs)),
+    )
     waiting = [
-        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[])
+        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[], lost=[])
         for run in runs
-        if (idea := titles[run.idea_id]) is not None
+        if (idea := of_runs.get(run.idea_id)) is not None
     ]
-    ideas = fetch(conn, Idea, "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id", project.id)
-    links, statuses = links_of(conn, project.id)
-    ready = [
-        Queued(
-            ref=ref("idea", idea.id),
-            title=idea.title,
-            priority=idea.priority,
-            blocked_by=[ref("idea", other) for other in blocked_by(idea.id, links, statuses)] if links else [],
-        )
-        for idea in ideas
+    return waiting + [
+        Queued(ref=view.ref, title=view.title, priority=view.priority, blocked_by=view.blocked_by, lost=view.lost)
+        for view in idea_views(conn, ready)
     ]
-    return waiting + ready
+
+
+def _waiting_comments(conn: Store, project: Project) -> int:
+    """How many comments in the inbox nobody has acknowledged."""
+    count: int = conn.execute(
+        "SELECT count(*) FROM comments WHERE project_id = ? AND priority IS NOT NULL AND acked_at IS NULL",
+        (project.id,),
+    ).fetchone()[0]
+    return count
 
 
 def _counts(conn: Store, table: str, column: str, project: Project) -> dict[str, int]:

@@ -12,7 +12,7 @@ from herdr.campaign.words import VerdictWord
 from herdr.errors import UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look
-from herdr.ops.views import CandidateView, CommentView, candidate_views, comments_on, primary_of
+from herdr.ops.views import CandidateView, CommentView, candidate_views, comments_about, primary_of
 from herdr.store.rows import Candidate, Project, fetch, get
 
 #: Characters of a diff; beyond it a person opens git, and an agent's context is full.
@@ -101,7 +101,7 @@ def show(context: Context, request: Which) -> Shown:
         project=project.name,
         metric=primary_of(project).name,
         runs=[ref("run", row[0]) for row in runs],
-        comments=comments_on(context.conn, "candidate", candidate.id),
+        comments=comments_about(context.conn, "candidate", candidate.id),
     )
 
 
