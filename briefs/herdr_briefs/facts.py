@@ -60,7 +60,7 @@ def _of_run(
 
 def _of_sweep(sweep: SweepInfo, pack: str, room: Mapping[str, int]) -> dict[str, str]:
     pack_room = room.get("comments")
-    kept, cut = shorten(pack, pack_room, "`piloop research` prints it")
+    kept, cut = shorten(pack, pack_room, "`piloop history` prints it")
     return {
         "sweep": f"sweep#{sweep.id}",
         "trigger": name(sweep.trigger),

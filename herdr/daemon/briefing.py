@@ -11,6 +11,7 @@ from herdr.config import Config
 from herdr.daemon.judging import bar_of, score_of
 from herdr.daemon.world import Fleet, Work, World
 from herdr.errors import HerdrError
+from herdr.ops.history import pack_of
 from herdr.scoring.evaluator import read_definition
 from herdr.store.connection import Store
 from herdr.store.facts import candidate_info, comment_info, idea_info, project_info, run_info
@@ -58,7 +59,10 @@ def gather(world: World, fleet: Fleet, work: Work, agent: Agent) -> BriefContext
     """Everything that a brief is composed from, read from the store and the repo."""
     common = _common(world, fleet, work, agent)
     if isinstance(work, Sweep):
-        return msgspec.structs.replace(common, sweep=_sweep_info(world.store, work), pack=_pack(world, fleet))
+        # One that looks into an incident needs the incident, and can ask for the rest.
+        project = world.project(work.project_id)
+        pack = pack_of(world.store, project) if work.trigger != "incident" else ""
+        return msgspec.structs.replace(common, sweep=_sweep_info(world.store, work), pack=pack)
     return msgspec.structs.replace(
         common,
         run=run_info(work),
@@ -113,10 +117,6 @@ def _sweep_info(store: Store, sweep: Sweep) -> SweepInfo:
         ],
         incidents=[f"{one.at} {one.kind}: {one.detail}" for one in reversed(told)],
     )
-
-
-def _pack(world: World, fleet: Fleet) -> str:
-    return ""
 
 
 def _spec(config: Config) -> list[tuple[str, str, str]]:

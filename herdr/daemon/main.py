@@ -18,6 +18,7 @@ from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, held
 from herdr.daemon.mailbox import Mailboxes
 from herdr.daemon.outbox import Outbox
 from herdr.daemon.pulse import Pulse
+from herdr.daemon.rejudging import Rejudging
 from herdr.daemon.scheduler import Scheduler
 from herdr.daemon.spending import Spending
 from herdr.daemon.steering import Steering
@@ -74,6 +75,7 @@ async def _run(world: World) -> None:
                 Lanes(world, tasks).run,
                 Steering(world).run,
                 Spending(world).run,
+                Rejudging(world).run,
                 Mailboxes(world, tasks).run,
                 Outbox(world.store, world.host, world.bell).run,
             ):
