@@ -96,6 +96,6 @@ def argv(value: Sequence[str]) -> Fault:
 
 def headless_argv(value: Sequence[str]) -> Fault:
     """A headless agent can be told what to do only by its argv."""
-    if not any("{prompt}" in word for word in value):
+    if not any("{prompt}" in word or "{brief}" in word for word in value):
         return "does not say where the prompt goes", "add '{prompt}' as one of its words"
     return argv(value)
