@@ -10,9 +10,10 @@ from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, look_target, text_of
+from herdr.ops.standing import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Run, fetch, get, insert
+from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert
 
 #: How urgent an escalation is when nobody says.
 DEFAULT_PRIORITY = 2
@@ -48,11 +49,12 @@ class Which(Request, frozen=True, kw_only=True):
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """The new comment."""
+    """The new comment. `unheard` says why the agent that runs for its target cannot be told of it."""
 
     ref: str
     target: str
     kind: str
+    unheard: str | None = None
 
 
 class InThread(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +91,21 @@ def add(context: Context, request: Add) -> Added:
         context.conn, Comment, {**values, "body": body, "priority": priority, "actor": context.actor}
     )
     name = target_name(context.conn, kind, number)
-    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind)
+    unheard = _unheard(context, request.kind, kind, number)
+    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind, unheard=unheard)
+
+
+def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None:
+    """Why a comment that steers reaches no running agent (the page, "Steer a running worker")."""
+    if said == "escalation" or kind not in ("run", "idea") or context.agent is not None:
+        return None
+    where = "id" if kind == "run" else "idea_id"
+    run = find(context.conn, Run, f"WHERE {where} = ? AND state = 'running'", number)
+    if run is None or not in_background(get(context.conn, Project, run.project_id)):
+        return None
+    from herdr.runtime.api import CANNOT_RECEIVE
+
+    return CANNOT_RECEIVE
 
 
 def _check_agent(context: Context, said: Kind, kind: str, number: int) -> None:
