@@ -144,6 +144,7 @@ def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Har
         session_id=agent.session_id,
         environ=base_environment(),
         settings=fleet.settings_for(harness.name),
+        evaluate=fleet.config.evaluate,
     )
 
 
