@@ -15,7 +15,6 @@ from herdr.repo.refs import pin
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Project, Run, find, get, insert, update
 
-
 #: Ends the subject of a merge; one that is merged again has it once.
 MERGED = " (merged onto candidate#"
 
