@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import BinaryIO
 
 import click
 
@@ -29,10 +30,13 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
         text = _screen(home, worker).rstrip("\n")
         click.echo(visible("\n".join(text.split("\n")[-lines:])))
         return
-    for line in tail(home.log, lines):
-        click.echo(visible(line))
-    if follow:
-        _follow(home)
+    if not home.log.exists():
+        raise RefusedError(f"there is no log at {home.log}", fix="herdr up")
+    with home.log.open("rb") as log:
+        for line in tail(log, lines):
+            click.echo(visible(line))
+        while follow:
+            _print_more(log)
 
 
 def _screen(home: Home, name: str) -> str:
@@ -60,12 +64,9 @@ def _see(agent: Agent) -> str:
     return f"piloop run show run#{agent.run_id}"
 
 
-def _follow(home: Home) -> None:
-    with home.log.open("r", encoding="utf-8", errors="replace") as log:
-        log.seek(0, 2)
-        while True:
-            line = log.readline()
-            if line:
-                click.echo(visible(line), nl=False)
-            else:
-                time.sleep(LOOK)
+def _print_more(log: BinaryIO) -> None:
+    line = log.readline()
+    if line:
+        click.echo(visible(line.decode("utf-8", "replace")), nl=False)
+    else:
+        time.sleep(LOOK)

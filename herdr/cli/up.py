@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from herdr.cli.asking import home_for_people
+from herdr.cli.init import register
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
 
@@ -58,7 +59,6 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
 def _register(home: Home, path: str | None) -> str | None:
     """Register the repo, and return the project's name; None for the daemon alone, outside of any repo."""
     from herdr.repo.checks import find_root
-    from herdr.setup import set_up
 
     if path is None and home.database.exists():
         try:
@@ -69,7 +69,7 @@ def _register(home: Home, path: str | None) -> str | None:
     _refuse_subprocess(root)
     if (known := _registered(home, root)) is not None:
         return known
-    return set_up(home, root, os.environ, actor="human", tell=click.echo).project.name
+    return register(home, root)
 
 
 def _refuse_subprocess(root: Path) -> None:
