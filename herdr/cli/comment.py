@@ -43,7 +43,7 @@ def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) 
 @comment.command("list")
 @click.argument("target", required=False, metavar="[TARGET|PROJECT]")
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @json_option
 def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the newest comments on a thing, or in a project."""

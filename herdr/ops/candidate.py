@@ -24,7 +24,7 @@ class ListThem(Request, frozen=True, kw_only=True):
 
     project: str | None = None
     verdict: tuple[VerdictWord, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
 
 class Which(Request, frozen=True, kw_only=True):

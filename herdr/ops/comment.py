@@ -34,7 +34,7 @@ class ListThem(Request, frozen=True, kw_only=True):
     target: str | None = None
     project: str | None = None
     kind: tuple[Kind, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
 class Which(Request, frozen=True, kw_only=True):

@@ -134,6 +134,7 @@ def test_up_says_what_to_set_for_the_runtime(typed: Any, root: Path) -> None:
     (root / "piloop.toml").write_text(toml.replace('runtime = "herdr"\n', ""))
     done = typed("herdr", "up", "-d")
     assert (done.code, 'runtime = "herdr"' in done.err) == (1, True)
+    assert not Home.from_environ(os.environ).root.exists()
 
 
 def test_a_home_that_is_a_file(typed: Any, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

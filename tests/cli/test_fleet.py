@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shlex
 import signal
 import subprocess
@@ -91,6 +92,25 @@ def test_a_fleet_is_started_watched_steered_and_stopped(
     end = typed("herdr", "down", "--kill-agents")
     assert (end.code, daemon_pid(home)) == (0, None)
     assert not list(root.rglob("pwned"))
+
+
+def test_up_attaches_in_a_terminal(root: Path, home: Home, typed: Any) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from herdr.cli.main import herdr; herdr()", "up"]
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    tmux = ["tmux", "-L", home.socket_name]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ) as terminal:
+        os.close(theirs)
+
+        def clients() -> str:
+            asked = [*tmux, "list-clients", "-F", "#{client_control_mode} #{client_session}"]
+            return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+
+        wait_until(lambda: "0 tiny" in clients())
+        terminal.terminate()
+        terminal.wait(10)
+    os.close(ours)
+    assert typed("herdr", "down").code == 0
 
 
 def test_kill_agents_ends_them(root: Path, home: Home, typed: Any, piloop: Callable[..., str]) -> None:
