@@ -18,6 +18,8 @@ import pytest
 from herdr.demo.ideas import IDEAS
 from herdr.demo.stage import Stage, set_stage
 from herdr.errors import HerdrError
+from herdr.home import Home
+from herdr.runtime.processes import MARK, mark
 
 DEMO = (sys.executable, "-c", "from herdr.cli.main import herdr; herdr()", "demo")
 # Makes the terminal the controlling one, so that Ctrl-C in it reaches the demo as a person's does.
@@ -68,7 +70,7 @@ class Demo:
         self.text += data.decode(errors="replace")
         return bool(data)
 
-    def remains(self) -> list[str]:
+    def remains(self) -> list[psutil.Process]:
         """The processes that carry the folder in their environment or in their argv."""
         sign, found = str(self.folder), []
         for process in psutil.process_iter():
@@ -79,14 +81,15 @@ class Demo:
             except psutil.Error:
                 continue
             if any(sign in mark for mark in marks):
-                found.append(f"{process.pid} {process.cmdline()}")
+                found.append(process)
         return found
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()
         self.process.wait()
         os.close(self.ours)
+        for process in self.remains():
+            process.kill()
 
 
 @pytest.fixture
@@ -171,7 +174,11 @@ def test_even_kill_9_leaves_nothing_for_long(start: Callable[..., Demo]) -> None
     demo = start()
     demo.until(lambda text: "worker#2 starts" in text)
     assert len(demo.remains()) > 3
+    # Such as an evaluation that the demo itself had begun, in a session of its own.
+    marked = {**os.environ, MARK: mark(Home(root=demo.folder / "home", socket_name="x"), "init-1")}
+    stray = subprocess.Popen(["sleep", "600"], env=marked, start_new_session=True)
     demo.process.kill()
+    assert stray.wait(40) == -signal.SIGTERM
     deadline = time.monotonic() + 40
     while demo.remains():
         assert time.monotonic() < deadline, demo.remains()
