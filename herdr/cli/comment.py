@@ -7,7 +7,7 @@ import sys
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
+from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import print_comment
 from herdr.errors import UsageError
@@ -20,7 +20,7 @@ def comment() -> None:
     """Say something about an idea, a run, a candidate …, and read what was said."""
 
 
-@comment.command()
+@comment.command(cls=TextCommand)
 @click.argument("target")
 @click.argument("body")
 @click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")

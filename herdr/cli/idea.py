@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
+from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import ago, json_option, print_facts, print_json, print_table, print_text
 from herdr.cli.shared import print_comments, project_and
 
@@ -19,7 +19,7 @@ def idea() -> None:
     """File, list and show ideas."""
 
 
-@idea.command()
+@idea.command(cls=TextCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[PROJECT] TITLE")
 @click.option("--hypothesis", default="", help="Why it should help.")
 @click.option("--plan", help="What to do, as far as you know.")

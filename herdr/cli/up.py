@@ -12,6 +12,7 @@ from herdr.cli.asking import home_for_people
 from herdr.cli.init import register
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.store.rows import Project, find
 
 
 @click.command()
@@ -58,6 +59,7 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
 
 def _register(home: Home, path: str | None) -> str | None:
     """Register the repo, and return the project's name; None for the daemon alone, outside of any repo."""
+    from herdr.config import Config
     from herdr.repo.checks import find_root
 
     if path is None and home.database.exists():
@@ -66,9 +68,11 @@ def _register(home: Home, path: str | None) -> str | None:
         except UsageError:
             return None
     root = find_root(Path(path or "."))
+    known = _registered(home, root)
+    # What is registered and can run starts with its last good configuration; the daemon takes up edits by itself.
+    if known is not None and Config.from_json(known.config).runtime == "herdr":
+        return known.name
     _refuse_subprocess(root)
-    if (known := _registered(home, root)) is not None:
-        return known
     return register(home, root)
 
 
@@ -82,16 +86,14 @@ def _refuse_subprocess(root: Path) -> None:
         )
 
 
-def _registered(home: Home, root: Path) -> str | None:
+def _registered(home: Home, root: Path) -> Project | None:
     from herdr.store.connection import open_store
-    from herdr.store.rows import Project, find
 
     if not home.database.exists():
         return None
     store = open_store(home.database, mode="person", actor="human")
     try:
-        project = find(store, Project, "WHERE path = ?", str(root))
-        return project.name if project else None
+        return find(store, Project, "WHERE path = ?", str(root))
     finally:
         store.close()
 

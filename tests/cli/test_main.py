@@ -52,7 +52,7 @@ def test_help_and_version_work_without_a_home(typed: Any) -> None:
     for program in GROUPS:
         assert "Commands:" in typed(program, "--help").out
         assert typed(program, "--version").out.startswith(f"{program} ")
-        assert typed(program).code == 2
+        assert typed(program).code in (0, 2)  # what click says to no arguments changed
 
 
 def test_the_page_of_commands_is_up_to_date() -> None:
