@@ -16,7 +16,8 @@ NO_CHANNEL = "this harness takes no typed text; the next brief of the idea carri
 
 def has_waiting(store: Store, agent_id: int) -> bool:
     """Whether a message for this agent has not been typed yet."""
-    return find(store, Message, "WHERE agent_id = ? AND state = 'queued'", agent_id) is not None
+    sql = "SELECT 1 FROM messages WHERE agent_id = ? AND state = 'queued' LIMIT 1"
+    return store.execute(sql, (agent_id,)).fetchone() is not None
 
 
 async def deliver_next(

@@ -63,12 +63,11 @@ class Mailboxes:
         for agent_id, worktree in live:
             if agent_id in self._busy or worktree is None:
                 continue
-            folder = Path(worktree, ".herdr", "mailbox")
-            changed = _changed(folder / "requests")
+            changed = _changed(f"{worktree}/.herdr/mailbox/requests")
             if changed and changed != self._looked.get(agent_id):
                 self._looked[agent_id] = changed
                 self._busy.add(agent_id)
-                self._tasks.start_soon(self._empty, agent_id, folder)
+                self._tasks.start_soon(self._empty, agent_id, Path(worktree, ".herdr", "mailbox"))
         self._looked = {one: self._looked[one] for one, _ in live if one in self._looked}
 
     async def _empty(self, agent_id: int, folder: Path) -> None:
@@ -151,8 +150,9 @@ def _requests(folder: Path) -> list[Path]:
         return []
 
 
-def _changed(folder: Path) -> int:
+def _changed(folder: str) -> int:
     try:
-        return folder.stat().st_mtime_ns
+        # Making a Path for each agent at each look was four fifths of what an idle daemon did.
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import anyio
 import anyio.to_thread
@@ -17,7 +17,7 @@ from herdr.runtime.api import AgentProcess, Exit, Process, Screen
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.processes import belongs, mark, snapshot
-from herdr.store.rows import Agent, Message, Run, find, get, insert, update
+from herdr.store.rows import Agent, Message, find, get, insert, update
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
@@ -181,21 +181,24 @@ class Supervisor:
     def _told_to_stop(self) -> Ending | None:
         if self._world.ending:
             return Ending(lost=True, detail="the daemon was told to end its agents")
-        run = get(self._world.store, Run, self._agent.run_id or 0)
-        return Ending(cancelled=True, detail="cancelled") if run.cancel_requested else None
+        # Asked at every look, so only for this: the row holds the whole brief.
+        sql = "SELECT cancel_requested FROM runs WHERE id = ?"
+        (cancelled,) = self._world.store.execute(sql, (self._agent.run_id,)).fetchone()
+        return Ending(cancelled=True, detail="cancelled") if cancelled else None
 
     def _out_of_time(self) -> Ending | None:
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        left = (self._deadline() - self._world.now()).total_seconds()
+        left, timeout = self._left()
         if left <= 0:
             return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
         if left <= timeout / 10 and self._agent.warned_at is None:
             self._warn(left)
         return None
 
-    def _deadline(self) -> datetime:
+    def _left(self) -> tuple[float, float]:
+        """Seconds that the agent may still run, and of how many."""
         timeout = self._fleet.config.role(self._agent.role).timeout
-        return parse_stamp(self._agent.started_at or "") + timedelta(seconds=timeout)
+        ran = self._world.now() - parse_stamp(self._agent.started_at or "")
+        return timeout - ran.total_seconds(), timeout
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
@@ -271,10 +274,8 @@ class Supervisor:
         return SECOND if self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
-        now = self._world.now()
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        moments = [self._deadline(), self._deadline() - timedelta(seconds=timeout / 10)]
-        ahead = [(moment - now).total_seconds() for moment in moments if moment > now]
+        left, timeout = self._left()
+        ahead = [seconds for seconds in (left, left - timeout / 10) if seconds > 0]
         return max(min(ahead, default=EAGER), 0.01)
 
     def _update(self, **values: object) -> None:
