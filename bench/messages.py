@@ -14,11 +14,12 @@ from bench.report import Row, spread
 from bench.stand import PATIENCE, Stand, stand
 from herdr.api import ScreenRules, SendRules
 from herdr.mux.server import TmuxServer
+from herdr.mux.typing import Patience
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.pane import PaneRuntime
 from herdr.runtime.processes import MARK, mark
 
-MESSAGES, PANES = 100, 4
+MESSAGES, PANES = 100, 10
 SCREEN, SEND = ScreenRules(composer=composer.LINE), SendRules()
 
 
@@ -27,7 +28,8 @@ def measure() -> list[Row]:
     with stand({"none": {"interactive": ["true"]}}) as place:
         samples = anyio.run(_type_all, place)
     note = (
-        f"of that {2 * SEND.settle:g} s are the two looks at an unchanged input line, before and after the paste"
+        f"of that {2 * SEND.settle:g} s is the input line unchanged, before and after the paste,"
+        f" and {Patience().proof:g} s the wait for better evidence"
     )
     return [
         spread("message into an idle input line → received", samples, "s", note=note),

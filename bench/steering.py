@@ -10,7 +10,7 @@ from bench import composer
 from bench.report import Row, spread
 from bench.stand import seconds_of, stand
 
-COMMENTS = 30
+COMMENTS = 20
 #: Seconds (DESIGN §12).
 BUDGET = 1.0
 
