@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import BinaryIO
 
@@ -27,7 +28,8 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
 
     home = home_for_people("logs")
     if worker is not None:
-        text = _screen(home, worker).rstrip("\n")
+        # The empty part of a screen says nothing.
+        text = re.sub(r"\n\s*\n", "\n\n", _screen(home, worker).strip("\n"))
         click.echo(visible("\n".join(text.split("\n")[-lines:])))
         return
     if not home.log.exists():

@@ -137,6 +137,14 @@ def test_up_says_what_to_set_for_the_runtime(typed: Any, root: Path) -> None:
     assert not Home.from_environ(os.environ).root.exists()
 
 
+def test_a_repo_that_was_moved_away(typed: Any, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    project.rename(project.with_name("moved"))
+    done = typed("piloop", "apply", "tiny")
+    assert (done.code, "is not at" in done.err, "move it back" in done.err) == (1, True, True)
+    assert "ERROR    projects: the repo of tiny is not at" in typed("herdr", "doctor").out
+
+
 def test_a_home_that_is_a_file(typed: Any, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = project.parent / "file"
     file.write_text("mine")

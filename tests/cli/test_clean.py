@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
+from herdr.cli.fleet import tmux_of
 from herdr.home import Home
+from herdr.mux.windows import AGENT_OPTION
 from herdr.repo.worktrees import create_run_worktree
 from herdr.store.connection import Store
-from herdr.store.rows import Run, update
+from herdr.store.rows import Agent, Project, Run, get, update
 
 
 def worktree(store: Store, root: Path, run: int) -> Path:
@@ -54,3 +57,24 @@ def test_evaluations_and_profiles_that_nobody_needs(project: Path, store: Store,
     assert not old.exists()
     assert f"stays: workspace {workspace}" in out
     assert workspace.exists()
+
+
+def test_windows_go_once_their_agents_end_is_known(project: Path, one_run: Any, store: Store, typed: Any) -> None:
+    one_run()
+    server = tmux_of(Home.from_environ(os.environ), get(store, Project, 1))
+    server.ensure()
+    session = server.ensure_session("tiny", project, 80, 24).id
+    windows = [
+        server.command("new-window", "-d", "-P", "-F", "#{window_id}", "-n", name, "-t", f"{session}:", "true")[0]
+        for name in ("worker-1", "mine")
+    ]
+    server.command("set-option", "-w", "-t", windows[0], AGENT_OPTION, "1")
+    dead = ("list-panes", "-s", "-t", session, "-f", "#{pane_dead}", "-F", "#{window_id}")
+    deadline = time.monotonic() + 10
+    while len(server.command(*dead)) < 2:
+        assert time.monotonic() < deadline
+    update(store, Agent, 1, {"window": windows[0], "actor": "daemon"})
+    assert "window" not in typed("herdr", "clean").out
+    update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
+    assert "removed: window worker-1 of tiny" in typed("herdr", "clean").out
+    assert server.command(*dead) == [windows[1]]

@@ -68,6 +68,7 @@ def test_a_fleet_is_started_watched_steered_and_stopped(
     assert typed("herdr", "attach").out == typed("herdr", "attach", "tiny").out
 
     # down leaves it running, and the next daemon takes it back.
+    assert "window" not in typed("herdr", "clean", "--dry-run").out
     down = typed("herdr", "down")
     assert (down.code, "1 agent goes on in tmux" in down.out) == (0, True)
     assert "no daemon runs" in typed("herdr", "down").out
