@@ -109,6 +109,8 @@ class _Registration:
 
     def _known(self) -> Project | None:
         by_name = find(self.store, Project, "WHERE name = ?", self.config.name)
+        if by_name is not None and not Path(by_name.path).exists():
+            return by_name  # the repo has moved here
         if by_name is not None and by_name.path != str(self.root):
             raise UsageError(
                 f"a project called {self.config.name!r} is registered already, at {by_name.path}",
@@ -152,9 +154,9 @@ class _Registration:
 
     def _write_project(self) -> int:
         values = {"config": self.config.to_json().decode(), "config_error": None, "name": self.config.name}
-        values |= {"actor": self.store.actor}
+        values |= {"path": str(self.root), "actor": self.store.actor}
         if self.known is None:
-            return insert(self.store, Project, {**values, "path": str(self.root)})
+            return insert(self.store, Project, values)
         update(self.store, Project, self.known.id, values)
         return self.known.id
 

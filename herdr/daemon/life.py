@@ -65,8 +65,9 @@ async def _try_idea(world: World, fleet: Fleet, run: Run) -> None:
         return
     while True:
         run = get(world.store, Run, run.id)
-        if run.cancel_requested and launched is None:
-            _end_run(world, run, run_outcome(RunFacts(cancelled=True)))
+        if launched is None and (run.cancel_requested or world.ending):
+            # A daemon that ends its agents starts none: the run goes back to the queue as it is.
+            _end_run(world, run, run_outcome(RunFacts(cancelled=run.cancel_requested, lost=world.ending)))
             return
         if not await _one_agent(world, fleet, run, launched):
             return
