@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -25,12 +26,18 @@ TICK, PROCESSES, CPU, MEMORY = 25.0, 1.0, 1.0, 120.0
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of daemon and tmux while a phase lasted; percents are of one core."""
+    """What was seen of daemon and tmux while a phase lasted: percents of one core, and ticks in ms."""
 
     daemon: float
     tmux: float
     processes: int
     ticks: list[float]
+    computed: list[float]
+
+    @property
+    def note(self) -> str:
+        """What of a tick is the daemon's own computing; the rest is waiting for tmux, or for a processor."""
+        return f"of that the daemon computes {statistics.median(self.computed):.1f} ms"
 
 
 def measure() -> list[Row]:
@@ -62,8 +69,8 @@ def measure() -> list[Row]:
         figure("100 idle agents: the daemon's share of a core", idle.daemon, "%", budget=CPU),
         figure("100 idle agents: tmux's share of a core", idle.tmux, "%"),
         figure("100 idle agents: processes started per minute", idle.processes * 60 / IDLE, "", budget=0),
-        spread("a tick over 100 agents, nothing printed", rung.ticks, "ms", budget=TICK),
-        spread("a tick over 100 agents, 50 print", printing.ticks, "ms", budget=TICK),
+        spread("a tick over 100 agents, nothing printed", rung.ticks, "ms", budget=TICK, note=rung.note),
+        spread("a tick over 100 agents, 50 print", printing.ticks, "ms", budget=TICK, note=printing.note),
         figure("50 of 100 print: the daemon's share of a core", printing.daemon, "%"),
         figure("50 of 100 print: tmux's share of a core", printing.tmux, "%"),
         figure(
@@ -112,11 +119,13 @@ def _watch(
     took = time.time() - since
     used = [100 * (_used(one) - was) / took for one, was in zip((daemon, tmux), before, strict=True)]
     lines = [line for line in watched.read(record) if line.at >= since]
+    ticks = [line for line in lines if line.kind == "tick" and line.tasks >= AGENTS]
     return Phase(
         daemon=used[0],
         tmux=used[1],
         processes=sum(line.kind == "process" for line in lines),
-        ticks=[1000 * line.seconds for line in lines if line.kind == "tick" and line.tasks >= AGENTS],
+        ticks=[1000 * line.seconds for line in ticks],
+        computed=[1000 * line.computed for line in ticks],
     )
 
 

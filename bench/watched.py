@@ -1,7 +1,7 @@
 """herdr's daemon as it is, but each process that it starts and each of its ticks is written down with its time.
 
 Run as `python -m bench.watched FILE`. A line of FILE is the time in seconds since the epoch, `process` or `tick`,
-and for a tick its length in seconds and how many tasks it woke.
+and for a tick its length, what of that the loop computed (both in seconds), and how many tasks it woke.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
     at: float
     kind: str
     seconds: float = 0.0
+    computed: float = 0.0
     tasks: int = 0
 
 
@@ -42,7 +43,7 @@ class WatchedBell(Bell):
         self._note = note
         self._sleepers: set[asyncio.Task[Any] | None] = set()
         self._awake: set[asyncio.Task[Any] | None] = set()
-        self._woken, self._began = 0, 0.0
+        self._woken, self._began, self._computed = 0, 0.0, 0.0
 
     async def wait(self, timeout: float | None = None) -> bool:
         """As the bell's, and watched."""
@@ -50,7 +51,8 @@ class WatchedBell(Bell):
         if task in self._awake:
             self._awake.discard(task)
             if not self._awake:
-                self._note("tick", time.perf_counter() - self._began, self._woken)
+                took, computed = time.perf_counter() - self._began, time.thread_time() - self._computed
+                self._note("tick", took, computed, self._woken)
         self._sleepers.add(task)
         rang = False
         try:
@@ -58,7 +60,7 @@ class WatchedBell(Bell):
         finally:
             if rang and not self._awake:
                 self._awake, self._woken = set(self._sleepers), len(self._sleepers)
-                self._began = time.perf_counter()
+                self._began, self._computed = time.perf_counter(), time.thread_time()
             self._sleepers.discard(task)
         return rang
 
