@@ -378,6 +378,8 @@ class LaunchContext(Struct, frozen=True, kw_only=True):
     mode: Literal["interactive", "headless"] = "interactive"
     environ: Mapping[str, str] = {}
     """The environment that the agent will get, before the harness's own additions."""
+    evaluate: Sequence[str] = ()
+    """The evaluate command, which an agent runs to check its own work."""
     settings: Mapping[str, object] = {}
 
 

@@ -22,7 +22,7 @@ def candidate() -> None:
 @candidate.command("list")
 @click.argument("project", required=False)
 @click.option("--verdict", multiple=True, type=click.Choice(VERDICTS), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
 def list_candidates(project: str | None, verdict: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List candidates with their scores and verdicts; a star marks the head."""

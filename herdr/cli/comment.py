@@ -7,7 +7,7 @@ import sys
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
+from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import print_comment, print_thread
 from herdr.errors import UsageError
@@ -20,7 +20,7 @@ def comment() -> None:
     """Say something about an idea, a run, a candidate …, and read what was said."""
 
 
-@comment.command()
+@comment.command(cls=TextCommand)
 @click.argument("target")
 @click.argument("body")
 @click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
@@ -45,7 +45,7 @@ def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) 
 @comment.command("list")
 @click.argument("target", required=False, metavar="[TARGET|PROJECT]")
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @json_option
 def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the newest comments on a thing and in its threads, or in a project."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -35,13 +36,17 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
         agent, project = _agent(home, worker)
         log = home.agent_dir(agent.id) / LOG_FILE
         if not log.exists():
-            text = _screen(home, agent, project).rstrip("\n")
+            # The empty part of a screen says nothing.
+            text = re.sub(r"\n\s*\n", "\n\n", _screen(home, agent, project).strip("\n"))
             click.echo(visible("\n".join(text.split("\n")[-lines:])))
             return
-    for line in tail(log, lines):
-        click.echo(visible(line))
-    if follow:
-        _follow(log)
+    if not log.exists():
+        raise RefusedError(f"there is no log at {log}", fix="herdr up")
+    with log.open("rb") as file:
+        for line in tail(file, lines):
+            click.echo(visible(line))
+        while follow:
+            _print_more(file)
 
 
 def _agent(home: Home, name: str) -> tuple[Agent, Project]:
@@ -76,12 +81,9 @@ def _see(agent: Agent) -> str:
     return f"piloop run show run#{agent.run_id}"
 
 
-def _follow(log: Path) -> None:
-    with log.open("r", encoding="utf-8", errors="replace") as file:
-        file.seek(0, 2)
-        while True:
-            line = file.readline()
-            if line:
-                click.echo(visible(line), nl=False)
-            else:
-                time.sleep(LOOK)
+def _print_more(log: BinaryIO) -> None:
+    line = log.readline()
+    if line:
+        click.echo(visible(line.decode("utf-8", "replace")), nl=False)
+    else:
+        time.sleep(LOOK)

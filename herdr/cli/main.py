@@ -80,7 +80,7 @@ def run(program: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader has enough; Python's own flush at the end must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except Exception as error:
         return _unexpected(error)
 

@@ -28,7 +28,7 @@ def run() -> None:
 @click.argument("project", required=False)
 @click.option("--idea", metavar="idea#N", help="Only the runs of this idea.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
 def list_runs(project: str | None, idea: str | None, state: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List runs, the newest first."""

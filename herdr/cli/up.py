@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from herdr.cli.asking import home_for_people
+from herdr.cli.init import register
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.store.rows import Project, find
 
 
 @click.command()
@@ -84,9 +86,12 @@ def _needs_tmux(home: Home, root: Path | None) -> bool:
     from herdr.cli.projects import reading
     from herdr.config import FILE_NAME, read_config
     from herdr.ops.standing import in_background
-    from herdr.store.rows import Project, fetch
+    from herdr.store.rows import fetch
 
     if root is not None:
+        # What is registered starts with its last good configuration; the daemon takes up edits by itself.
+        if (known := _registered(home, root)) is not None:
+            return not in_background(known)
         return not (root / FILE_NAME).exists() or read_config(root, os.environ).runtime == "herdr"
     with reading(home) as context:
         return not all(in_background(project) for project in fetch(context.conn, Project, "ORDER BY id"))
@@ -94,23 +99,18 @@ def _needs_tmux(home: Home, root: Path | None) -> bool:
 
 def _register(home: Home, root: Path) -> str:
     """Register the repo unless it is, and return the project's name."""
-    from herdr.setup import set_up
-
-    if (known := _registered(home, root)) is not None:
-        return known
-    return set_up(home, root, os.environ, actor="human", tell=click.echo).project.name
+    known = _registered(home, root)
+    return known.name if known is not None else register(home, root)
 
 
-def _registered(home: Home, root: Path) -> str | None:
+def _registered(home: Home, root: Path) -> Project | None:
     from herdr.store.connection import open_store
-    from herdr.store.rows import Project, find
 
     if not home.database.exists():
         return None
     store = open_store(home.database, mode="person", actor="human")
     try:
-        project = find(store, Project, "WHERE path = ?", str(root))
-        return project.name if project else None
+        return find(store, Project, "WHERE path = ?", str(root))
     finally:
         store.close()
 

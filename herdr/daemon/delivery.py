@@ -6,6 +6,7 @@ from functools import partial
 
 from herdr.api import Harness, LaunchContext
 from herdr.daemon.world import ACTOR, Fleet, World
+from herdr.mux.quote import clean
 from herdr.runtime.api import Delivery, Place
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Message, find, update
@@ -15,7 +16,8 @@ NO_CHANNEL = "this harness takes no typed text; the next brief of the idea carri
 
 def has_waiting(store: Store, agent_id: int) -> bool:
     """Whether a message for this agent has not been typed yet."""
-    return find(store, Message, "WHERE agent_id = ? AND state = 'queued'", agent_id) is not None
+    sql = "SELECT 1 FROM messages WHERE agent_id = ? AND state = 'queued' LIMIT 1"
+    return store.execute(sql, (agent_id,)).fetchone() is not None
 
 
 async def deliver_next(
@@ -30,7 +32,9 @@ async def deliver_next(
     if not harness.send.accepts and fleet.runtime.mode == "interactive":
         write_state(world, message, "failed", NO_CHANNEL)
         return True
-    evidence = partial(harness.received, context, message.body)
+    rules = harness.send
+    typed = clean(message.body, newline=rules.newline, disarm=rules.disarm, disarm_at=rules.disarm_at)
+    evidence = partial(harness.received, context, typed)
     if message.state == "typed":
         # An earlier daemon typed it and was killed before it knew what became of it.
         delivery = await fleet.runtime.resume_send(

@@ -62,6 +62,7 @@ async def claim(world: World, fleet: Fleet, run: Run) -> None:
 
     Raises:
         RefusedByPluginError: one of them refuses.
+        HerdrError: one of them failed; the run is tried again later.
     """
     idea = get(world.store, Idea, run.idea_id)
     answers = await world.host.call_all(
@@ -71,6 +72,9 @@ async def claim(world: World, fleet: Fleet, run: Run) -> None:
         run=run_info(run),
     )
     for answer in answers:
+        if answer.error is not None:
+            # Without its word another node may hold the claim, so the run waits until it can say.
+            raise HerdrError(f"plugin {answer.plugin} cannot say whether the run may start: {answer.error}")
         if isinstance(answer.value, ClaimAnswer) and not answer.value.allowed:
             raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
 
@@ -172,6 +176,7 @@ def context_for(world: World, fleet: Fleet, work: Work, agent: Agent, harness: H
         mode=fleet.runtime.mode,
         environ=base_environment(),
         settings=fleet.settings_for(harness.name),
+        evaluate=fleet.config.evaluate,
     )
 
 

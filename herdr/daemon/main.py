@@ -11,6 +11,7 @@ import anyio
 import anyio.abc
 
 from herdr import __version__
+from herdr.daemon.collecting import Collecting
 from herdr.daemon.fleets import take_in
 from herdr.daemon.lanes import Lanes
 from herdr.daemon.launcher import write_shim
@@ -77,6 +78,7 @@ async def _run(world: World) -> None:
                 Spending(world).run,
                 Rejudging(world).run,
                 Mailboxes(world, tasks).run,
+                Collecting(world).run,
                 Outbox(world.store, world.host, world.bell).run,
             ):
                 tasks.start_soon(part)

@@ -12,13 +12,13 @@ from herdr.api import AgentState, Cause
 from herdr.campaign.stop import WRAP_UP
 from herdr.daemon.delivery import deliver_next, has_waiting
 from herdr.daemon.launcher import Launched
-from herdr.daemon.world import ACTOR, Fleet, Work, World, parse_stamp
+from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
 from herdr.harness.screen import Reading, read_output, read_screen
 from herdr.runtime.api import AgentProcess, Exit, Process, Screen
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.processes import belongs, mark, snapshot
-from herdr.store.rows import Agent, Message, Run, Sweep, find, get, insert, update
+from herdr.store.rows import Agent, Message, find, get, insert, update
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
@@ -186,28 +186,28 @@ class Supervisor:
     def _told_to_stop(self) -> Ending | None:
         if self._world.ending:
             return Ending(lost=True, detail="the daemon was told to end its agents")
-        return Ending(cancelled=True, detail="cancelled") if self._work().cancel_requested else None
-
-    def _work(self) -> Work:
-        if self._agent.sweep_id is not None:
-            return get(self._world.store, Sweep, self._agent.sweep_id)
-        return get(self._world.store, Run, self._agent.run_id or 0)
+        # Asked at every look, so only for this: the row holds the whole brief.
+        table, number = ("sweeps", self._agent.sweep_id) if self._agent.sweep_id else ("runs", self._agent.run_id)
+        sql = f"SELECT cancel_requested FROM {table} WHERE id = ?"  # noqa: S608 - one of two names
+        (cancelled,) = self._world.store.execute(sql, (number,)).fetchone()
+        return Ending(cancelled=True, detail="cancelled") if cancelled else None
 
     def _out_of_time(self) -> Ending | None:
         stop = self._last_call()
         if stop is not None and stop <= self._world.now():
             return Ending(stopped=True, detail="the campaign stopped, and its time to wrap up is over")
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        left = (self._deadline() - self._world.now()).total_seconds()
+        left, timeout = self._left()
         if left <= 0:
             return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
         if left <= timeout / 10 and self._agent.warned_at is None and not self._headless:
             self._warn(left)
         return None
 
-    def _deadline(self) -> datetime:
+    def _left(self) -> tuple[float, float]:
+        """Seconds that the agent may still run, and of how many."""
         timeout = self._fleet.config.role(self._agent.role).timeout
-        return parse_stamp(self._agent.started_at or "") + timedelta(seconds=timeout)
+        ran = self._world.now() - parse_stamp(self._agent.started_at or "")
+        return timeout - ran.total_seconds(), timeout
 
     def _last_call(self) -> datetime | None:
         """When an agent that was at work as the campaign stopped is ended."""
@@ -292,11 +292,11 @@ class Supervisor:
         return SECOND if self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
-        now = self._world.now()
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        moments = [self._deadline(), self._deadline() - timedelta(seconds=timeout / 10)]
-        moments += [stop] if (stop := self._last_call()) is not None else []
-        ahead = [(moment - now).total_seconds() for moment in moments if moment > now]
+        left, timeout = self._left()
+        moments = [left, left - timeout / 10]
+        if (stop := self._last_call()) is not None:
+            moments.append((stop - self._world.now()).total_seconds())
+        ahead = [seconds for seconds in moments if seconds > 0]
         return max(min(ahead, default=EAGER), 0.01)
 
     def _update(self, **values: object) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.errors import RefusedError
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
-from herdr.ops.look import look
+from herdr.ops.look import look, root_of
 from herdr.store.rows import Candidate, Project, get
 
 
@@ -52,5 +52,5 @@ def find_commit(context: Context, request: Find) -> Found:
         verdict=candidate.verdict,
         is_head=candidate.id == project.head_id,
         project=project.name,
-        root=project.path,
+        root=str(root_of(project)),
     )

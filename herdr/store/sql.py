@@ -45,10 +45,10 @@ BEGIN
 END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_acker BEFORE UPDATE OF acked_at, acked_by ON main.comments
 WHEN NEW.acked_at IS NOT NULL AND NEW.acked_by IS NOT (SELECT actor FROM session)
-BEGIN SELECT RAISE(ABORT, 'set acked_by to who you are (see $PILOOP_ACTOR; human by default)'); END;
+BEGIN SELECT RAISE(ABORT, 'set acked_by to who you are: human'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_author BEFORE INSERT ON main.comments
 WHEN NEW.actor IS NOT (SELECT actor FROM session)
-BEGIN SELECT RAISE(ABORT, 'set actor to who you are (see $PILOOP_ACTOR; human by default)'); END;
+BEGIN SELECT RAISE(ABORT, 'set actor to who you are: human'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_replaced BEFORE INSERT ON main.comments
 WHEN EXISTS (SELECT 1 FROM main.comments WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'a comment cannot be replaced; add another'); END;

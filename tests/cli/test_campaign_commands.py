@@ -135,6 +135,17 @@ def test_comments_are_added_listed_and_shown(
     assert json.loads(piloop("comment", "list", "tiny", "--kind", "finding", "--json"))[0]["ref"] == "comment#1"
 
 
+def test_texts_may_start_with_a_dash(one_run: Any, piloop: Command, typed: Any) -> None:
+    one_run()
+    piloop("comment", "add", "run#1", "- half as good\n- twice as fast", "--kind=finding")
+    assert json.loads(piloop("comment", "show", "1", "--json"))["body"] == "- half as good\n- twice as fast"
+    piloop("idea", "add", "--hypothesis=-5 % is it", "-h in a title", "--plan", "-- then this")
+    shown = json.loads(piloop("idea", "show", "2", "--json"))["idea"]
+    assert (shown["title"], shown["hypothesis"], shown["plan"]) == ("-h in a title", "-5 % is it", "-- then this")
+    assert "1" in piloop("sql", "-- a remark\nSELECT 1")
+    assert "No such option" in typed("piloop", "comment", "add", "run#1", "--knid", "note", "x").err
+
+
 def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command, typed: Any) -> None:
     one_run()
     update(store, Project, 1, {"config_error": "name: wrong", "actor": "daemon"})

@@ -209,6 +209,16 @@ class Campaign:
         update(self.store, Run, run_id, {"cancel_requested": 1, "actor": "human"})
 
 
+def install_plugin(folder: Path, code: str) -> dict[str, str]:
+    """Install a plugin as a distribution of its own beside herdr; the environment that makes a daemon find it."""
+    info = folder / "test_plugin-1.dist-info"
+    info.mkdir(parents=True)
+    (folder / "test_plugin.py").write_text(code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: test-plugin\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[herdr]\ntest = test_plugin\n")
+    return {"PYTHONPATH": str(folder)}
+
+
 @pytest.fixture
 def unregistered(make_repo: Callable[..., Path]) -> Iterator[Campaign]:
     campaign = Campaign(make_repo({"number.txt": "1\n", "evaluate.py": EVALUATE}))

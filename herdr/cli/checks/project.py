@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, error, ok
-from herdr.config import FILE_NAME, LATER_KEYS, Config, ConfigError, Mistake, later_keys, read_config, read_data
+from herdr.config import FILE_NAME, LATER_KEYS, ConfigError, Mistake, later_keys, read_config, read_data
 from herdr.config.mistakes import printable
 from herdr.harness.registry import Harnesses
 from herdr.harness.template import CommandHarness
@@ -61,7 +61,11 @@ def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -
     known = registered(host)
     named: tuple[str, ...] = ()
     background = False
-    if root is not None and (settings := _config_of(root, environ)) is not None:
+    if root is not None and (root / FILE_NAME).exists():
+        try:
+            settings = read_config(root, environ)
+        except ConfigError:
+            return ok(f"not looked at: {FILE_NAME} is wrong")
         known = known.configured(settings.harness)
         named = settings.role("worker").harnesses or ()
         background = settings.runtime == "subprocess"
@@ -86,13 +90,6 @@ def _state(known: Harnesses, name: str, environ: Mapping[str, str], *, backgroun
         problem = status.problem or "nobody is logged in"
         return DoctorResult(status="error", message=f"{name}: {problem}", fix=status.fix)
     return DoctorResult(status="ok", message=" ".join(filter(None, (name, status.version, status.path))))
-
-
-def _config_of(root: Path, environ: Mapping[str, str]) -> Config | None:
-    try:
-        return read_config(root, environ)
-    except ConfigError:
-        return None
 
 
 def registered(host: PluginHost) -> Harnesses:

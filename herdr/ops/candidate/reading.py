@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -11,7 +10,7 @@ from herdr.campaign.text import ref
 from herdr.campaign.words import VerdictWord
 from herdr.errors import UsageError
 from herdr.ops.core import Context, Request, operation, project_of
-from herdr.ops.look import look
+from herdr.ops.look import look, root_of
 from herdr.ops.views import CandidateView, CommentView, candidate_views, comments_about, primary_of
 from herdr.store.rows import Candidate, Project, fetch, get
 
@@ -24,7 +23,7 @@ class ListThem(Request, frozen=True, kw_only=True):
 
     project: str | None = None
     verdict: tuple[VerdictWord, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
 
 class Which(Request, frozen=True, kw_only=True):
@@ -126,7 +125,7 @@ def diff(context: Context, request: Compare) -> Diff:
         )
     if other.project_id != candidate.project_id:
         raise UsageError("the two candidates belong to different projects", fix="name two of one project")
-    root = Path(get(context.conn, Project, candidate.project_id).path)
+    root = root_of(get(context.conn, Project, candidate.project_id))
     text = diff_text(root, other.commit_sha, candidate.commit_sha, stat=request.stat)
     return Diff(
         old=ref("candidate", other.id),

@@ -370,8 +370,11 @@ BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 CREATE TRIGGER events_no_delete BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 CREATE TRIGGER events_no_replace BEFORE INSERT ON events
-WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
+WHEN NEW.id > 0 AND EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+-- An id that is not given reads as -1 before the insert, so a row of that id would stand in the way of all others.
+CREATE TRIGGER events_count_up AFTER INSERT ON events WHEN NEW.id < 1
+BEGIN SELECT RAISE(ABORT, 'the event log counts up from 1'); END;
 
 -- Why somebody makes the changes of the transaction that is open; the triggers put it into their events.
 CREATE TABLE why (reason TEXT) STRICT;
