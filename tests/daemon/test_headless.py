@@ -184,6 +184,7 @@ def test_a_cancelled_run_ends_and_its_idea_is_set_aside(background: Campaign) ->
     ("harness", "cause", "detail"),
     [
         ("", "config", "no command for headless agents"),
+        ('executable = "/bin/true"', "config", "takes its prompt only by typing"),
         ('headless = ["/no/such/agent", "{prompt}"]', "not_found", "not_found"),
         ('headless = ["sh", "-c", "exit 3", "{brief}"]', "exited", ""),
     ],
