@@ -7,7 +7,7 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
-from herdr.ops.standing import Standing, standing
+from herdr.ops.standing import Live, Standing, live, standing
 from herdr.store.rows import Project, fetch, update
 
 
@@ -54,6 +54,12 @@ def status(context: Context, request: Which) -> list[Standing]:
     return [standing(context, project) for project in projects_of(context, request.project)]
 
 
+@operation("project.live", Which)
+def show_live(context: Context, request: Which) -> Live:
+    """Say what changes from second to second: the head, what led to it, and the live agents."""
+    return live(context.conn, project_of(context, request.project))
+
+
 @operation("project.pause", Pause, who=PEOPLE, writes=True)
 def pause(context: Context, request: Pause) -> Brief:
     """Start nothing more for a project; what runs goes on to its end."""
@@ -63,8 +69,11 @@ def pause(context: Context, request: Pause) -> Brief:
 
 @operation("project.resume", Which, who=PEOPLE, writes=True)
 def resume(context: Context, request: Which) -> Brief:
-    """Go on with a paused project."""
-    return _set_state(context, project_of(context, request.project), "active", None)
+    """Go on with a project that is paused, has stopped, or is held up because starts failed."""
+    project = project_of(context, request.project)
+    now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+    context.conn.execute(f"UPDATE projects SET resumed_at = {now} WHERE id = ?", (project.id,))  # noqa: S608
+    return _set_state(context, project, "active", None)
 
 
 def _set_state(context: Context, project: Project, state: str, reason: str | None) -> Brief:

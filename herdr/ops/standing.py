@@ -19,6 +19,8 @@ RECENT = 8
 QUEUE = 12
 #: Files whose sizes are added up before it is left at "more than": status has to be quick.
 FILES = 5_000
+#: Keeps of the trunk whose values are shown in one small line.
+TRAJECTORY = 40
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +105,23 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     disk_complete: bool
 
 
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a campaign changes from second to second; `trajectory` holds the values of the latest heads.
+
+    `held_since`: too many starts failed, so nothing is launched.
+    """
+
+    ref: str
+    name: str
+    state: str
+    state_reason: str | None
+    held_since: str | None
+    config_error: str | None
+    head: Head | None
+    trajectory: list[float]
+    agents: list[LiveAgent]
+
+
 class _Worker(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrent: int = 4
 
@@ -154,6 +173,26 @@ def standing(context: Context, project: Project) -> Standing:
         plugin_failures=_plugin_failures(conn),
         disk=size,
         disk_complete=complete,
+    )
+
+
+def live(conn: Store, project: Project) -> Live:
+    """Gather what is looked at again and again; costs the same however long the campaign."""
+    primary = primary_of(project)
+    trunk = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?"
+    keeps = [one.id for one in fetch(conn, Candidate, trunk, project.id, TRAJECTORY)][::-1]
+    found = scores(conn, project, keeps)
+    values = [found[one].metrics.get(primary.name) for one in keeps if one in found]
+    return Live(
+        ref=ref("project", project.id),
+        name=project.name,
+        state=project.state,
+        state_reason=project.state_reason,
+        held_since=project.held_since,
+        config_error=project.config_error,
+        head=_head(conn, project, primary),
+        trajectory=[value for value in values if value is not None],
+        agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
     )
 
 
