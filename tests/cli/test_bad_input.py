@@ -43,7 +43,7 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
     (("piloop", "candidate", "diff", "1", "--against", "idea#1"), 2, "does not name a candidate"),
     (("piloop", "comment", "add", "idea#99", "x"), 2, "there is no idea#99"),
     (("piloop", "comment", "add", "tiny", ""), 2, "the comment is empty"),
-    (("piloop", "comment", "add", "tiny", "x", "--priority", "1"), 2, "only an escalation"),
+    (("piloop", "comment", "add", "tiny", "x", "--priority", "5"), 2, "5 is not in the range"),
     (("piloop", "comment", "show", HUGE), 2, "does not name a comment"),
     (("piloop", "comment", "list", "worker#4"), 2, "there is no worker#4"),
     (("piloop", "apply", "candidate#99"), 2, "there is no candidate#99"),
@@ -127,14 +127,6 @@ def test_a_configuration_with_mistakes_gives_a_line_each(typed: Any, root: Path)
     (root / "piloop.toml").write_text('nmae = 1\nmax_evaluations = "x"\n' + toml)
     done = typed("piloop", "init")
     assert (done.code, len(done.err.splitlines())) == (2, 2)
-
-
-def test_up_says_what_to_set_for_the_runtime(typed: Any, root: Path) -> None:
-    toml = (root / "piloop.toml").read_text()
-    (root / "piloop.toml").write_text(toml.replace('runtime = "herdr"\n', ""))
-    done = typed("herdr", "up", "-d")
-    assert (done.code, 'runtime = "herdr"' in done.err) == (1, True)
-    assert not Home.from_environ(os.environ).root.exists()
 
 
 def test_a_repo_that_was_moved_away(typed: Any, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
