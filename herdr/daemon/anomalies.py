@@ -11,7 +11,7 @@ import anyio.to_thread
 from herdr.daemon.world import ACTOR, Fleet, World, stamp_of
 from herdr.repo.git import run_git
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Run, fetch, get
+from herdr.store.rows import Agent, Candidate, Run, fetch, get
 
 Kind = Literal["failed_run", "failed_start", "no_change", "idle_queue", "silent_agent"]
 
@@ -59,7 +59,8 @@ async def note_silence(world: World, fleet: Fleet) -> None:
     for agent in quiet:
         run = get(world.store, Run, agent.run_id or 0)
         if run.worktree is not None:
-            committed = await anyio.to_thread.run_sync(partial(_last_commit, Path(run.worktree)))
+            base = get(world.store, Candidate, run.base_id).commit_sha
+            committed = await anyio.to_thread.run_sync(partial(_last_commit, Path(run.worktree), base))
             if committed > since:
                 continue
         detail = f"{agent.name} has neither said nor committed anything for {SILENCE / 60:.0f} minutes"
@@ -67,6 +68,6 @@ async def note_silence(world: World, fleet: Fleet) -> None:
             report(store, fleet.project_id, "silent_agent", ("agent", agent.id), detail, incident=True)
 
 
-def _last_commit(worktree: Path) -> float:
-    """When the newest commit of a worktree was made, in seconds since the epoch."""
-    return float(run_git(worktree, "log", "-1", "--format=%ct").text)
+def _last_commit(worktree: Path, base: str) -> float:
+    """When the newest commit since `base` was made, in seconds since the epoch; 0 without one."""
+    return float(run_git(worktree, "log", "-1", "--format=%ct", f"{base}..HEAD").text or 0)

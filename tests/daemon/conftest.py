@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from herdr.home import Home
+from herdr.ops.core import Context, run
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Comment, Idea, Message, Project, Run, find, insert, update
@@ -170,6 +171,9 @@ class Campaign:
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 
+    def git(self, *args: str) -> None:
+        subprocess.run(["git", *args], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
+
     # --- looking
 
     def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
@@ -201,6 +205,11 @@ class Campaign:
 
     def status(self, idea_id: int) -> str:
         return str(self.value("SELECT status FROM ideas WHERE id = ?", idea_id))
+
+    def ask(self, operation: str, **arguments: object) -> Any:
+        """Ask for an operation as a person does."""
+        context = Context(conn=self.store, home=self.home, actor="human", cwd=self.root)
+        return run(context, operation, arguments)
 
     def set_project(self, **values: object) -> None:
         update(self.store, Project, 1, {**values, "actor": "human"})
