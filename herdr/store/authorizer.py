@@ -31,7 +31,7 @@ DANGEROUS_FUNCTIONS = frozenset(
 )
 #: What a person may change by SQL; all else belongs to the daemon or has a command that keeps the rules.
 PERSON_MAY_UPDATE = {
-    "ideas": frozenset({"hypothesis", "plan", "status", "priority", "harness", "model", "family", "attempts"}),
+    "ideas": frozenset({"hypothesis", "plan", "priority", "harness", "model", "family", "attempts"}),
     "comments": frozenset({"acked_at", "acked_by"}),
 }
 PERSON_MAY_INSERT = frozenset({"comments"})

@@ -34,11 +34,8 @@ GUARDS = """
 CREATE TEMP TABLE IF NOT EXISTS session (actor TEXT NOT NULL);
 DELETE FROM session;
 INSERT INTO session VALUES ({actor});
-CREATE TEMP TRIGGER IF NOT EXISTS idea_owned BEFORE UPDATE OF status ON main.ideas
-WHEN OLD.status IS NOT NEW.status AND 'scheduled' IN (OLD.status, NEW.status)
-BEGIN SELECT RAISE(ABORT, 'the daemon schedules ideas; cancel the run first (piloop run cancel)'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS idea_actor
-BEFORE UPDATE OF hypothesis, plan, status, priority, harness, model, family, attempts ON main.ideas
+BEFORE UPDATE OF hypothesis, plan, priority, harness, model, family, attempts ON main.ideas
 BEGIN
     UPDATE ideas SET actor = (SELECT actor FROM session), updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
     WHERE id = NEW.id;
@@ -58,7 +55,8 @@ BEGIN SELECT RAISE(ABORT, 'a comment cannot be replaced; add another'); END;
 EDITS = [f"update {table} ({', '.join(sorted(columns))})" for table, columns in PERSON_MAY_UPDATE.items()]
 ALLOWED = {
     "agent": "agents may only read",
-    "person": f"people may read everything, insert comments, {', '.join(EDITS)}",
+    "person": f"people may read everything, insert comments, {', '.join(EDITS)};"
+    " `piloop idea` moves an idea from status to status",
 }
 
 

@@ -151,8 +151,8 @@ def _prepare(context: Context, request: Change) -> tuple[Idea, str | None]:
 
 def _told(context: Context, idea: Idea, request: Change, word: str, reason: str | None) -> Linked:
     if reason is not None:
-        named = " ".join(
-            f"{kind} {name}"
+        named = ", ".join(
+            f"{kind} {ref('idea', look(context, Idea, name).id)}"
             for kind, names in (("after", request.after), ("supersedes", request.supersedes))
             for name in names
         )
