@@ -70,7 +70,7 @@ def test_a_fleet_is_started_watched_steered_and_stopped(
     # down leaves it running, and the next daemon takes it back.
     assert "window" not in typed("herdr", "clean", "--dry-run").out
     down = typed("herdr", "down")
-    assert (down.code, "1 agent goes on in tmux" in down.out) == (0, True)
+    assert (down.code, "1 agent goes on, and" in down.out) == (0, True)
     assert "no daemon runs" in typed("herdr", "down").out
     assert "only a daemon can end them" in typed("herdr", "down", "--kill-agents").err
     assert typed("herdr", "up", "-d").code == 0
