@@ -22,7 +22,7 @@ from herdr.daemon.sweep_life import live_sweep
 from herdr.daemon.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
 from herdr.daemon.world import ACTOR, Fleet, Work, World
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Idea, Project, Run, Sweep, fetch, find, get, insert, update
+from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, insert, update
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
 RETRY, RETRY_LIMIT = 2.0, 300.0
@@ -152,9 +152,10 @@ def queue_runs(world: World, fleet: Fleet) -> list[int]:
         head=project.head_id,
         exploring=_exploring(store, project, role.explore_every),
     )
+    if not starts:
+        _report_idle(world, project)
+        return []
     with world.transaction():
-        if not starts:
-            _report_idle(store, project)
         return [_queue(store, project, start) for start in starts]
 
 
@@ -201,11 +202,14 @@ def _bar_id(store: Store, base_id: int | None) -> int | None:
     return bar_of(store, base).id if base is not None else None
 
 
-def _report_idle(store: Store, project: Project) -> None:
+def _report_idle(world: World, project: Project) -> None:
     """Slots are free and nothing can run: told once after each run."""
-    last = store.execute("SELECT max(id) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0]
-    if last is not None:
-        detail = f"nothing could be started after run#{last}: no idea is ready that nothing blocks"
+    last = world.store.execute("SELECT max(id) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0]
+    known = "WHERE project_id = ? AND kind = 'idle_queue' AND target_kind = 'run' AND target_id = ?"
+    if last is None or find(world.store, Anomaly, known, project.id, last) is not None:
+        return
+    detail = f"nothing could be started after run#{last}: no idea is ready that nothing blocks"
+    with world.transaction() as store:
         report(store, project.id, "idle_queue", ("run", last), detail, incident=False)
 
 

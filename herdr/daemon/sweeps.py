@@ -116,7 +116,7 @@ def _may_look(world: World, project: Project) -> bool:
         PAST,
     )
     since = past[0].queued_at if past else ""
-    ended = "SELECT count(*) FROM runs WHERE project_id = ? AND settled_at > ?"
+    ended = "SELECT count(*) FROM runs WHERE project_id = ? AND counts = 1 AND settled_at > ?"
     runs_since = store.execute(ended, (project.id, since)).fetchone()[0]
     return may_look([_past(store, sweep) for sweep in past], runs_since=runs_since, now=world.now().timestamp())
 
@@ -188,8 +188,11 @@ def _interval_due(world: World, project: Project, interval: float) -> bool:
     since = last.queued_at if last is not None else row[0]
     if world.now().timestamp() < parse_stamp(since).timestamp() + interval:
         return False
-    active = "SELECT 1 FROM runs WHERE project_id = ? AND (settled_at IS NULL OR settled_at > ?) LIMIT 1"
-    return store.execute(active, (project.id, since)).fetchone() is not None
+    active = (
+        "SELECT 1 FROM runs WHERE project_id = :project AND settled_at IS NULL"
+        " UNION ALL SELECT 1 FROM runs WHERE project_id = :project AND counts = 1 AND settled_at > :since LIMIT 1"
+    )
+    return store.execute(active, {"project": project.id, "since": since}).fetchone() is not None
 
 
 # --- both ------------------------------------------------------------------------------------------------------
