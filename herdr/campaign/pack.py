@@ -28,11 +28,10 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Yield(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of a source's ideas were tried, and produced a keep."""
+    """How many of a source's ideas produced a keep."""
 
     source: str
     ideas: int
-    tried: int
     kept: int
 
 
@@ -153,7 +152,7 @@ def _goal(pack: Pack) -> str:
 
 
 def _source(one: Yield) -> str:
-    return f"- {one.source}: {one.ideas} ideas, {one.tried} tried, {one.kept} with a keep"
+    return f"- {one.source}: {one.ideas} ideas, {one.kept} with a keep"
 
 
 def _family(one: Family) -> str:

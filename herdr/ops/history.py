@@ -122,7 +122,8 @@ def _tried(conn: Store, project: Project, primary: Primary) -> list[TriedIdea]:
     ideas = fetch(
         conn,
         Idea,
-        "WHERE project_id = ? AND +status IN ('done', 'parked', 'rejected') ORDER BY id DESC LIMIT ?",
+        "WHERE id IN (SELECT id FROM ideas WHERE project_id = ? AND status IN ('done', 'parked', 'rejected')"
+        " ORDER BY id DESC LIMIT ?) ORDER BY id DESC",
         *(project.id, TRIED),
     )
     among = msgspec.json.encode([idea.id for idea in ideas]).decode()

@@ -104,14 +104,16 @@ class Requeued(msgspec.Struct, frozen=True, kw_only=True):
 @operation("run.list", ListThem)
 def list_runs(context: Context, request: ListThem) -> list[RunView]:
     """List runs, the newest first."""
-    idea_id = look(context, Idea, request.idea).id if request.idea is not None else None
-    project_id = project_of(context, request.project).id if idea_id is None else None
+    if request.idea is not None:
+        where, number = "idea_id = ?", look(context, Idea, request.idea).id
+    else:
+        where, number = "project_id = ?", project_of(context, request.project).id
     states = " ".join(request.state)
     runs = fetch(
         context.conn,
         Run,
-        "WHERE (project_id = ? OR idea_id = ?) AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
-        *(project_id, idea_id, states, states, request.limit),
+        f"WHERE {where} AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
+        *(number, states, states, request.limit),
     )
     wanted = {run.idea_id for run in runs}
     titles = dict(

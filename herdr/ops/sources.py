@@ -12,21 +12,18 @@ ROLE = "iif(instr({0}, '#'), substr({0}, 1, instr({0}, '#') - 1), {0})"
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A source, how many ideas it wrote, how many of those were tried, and how many produced a keep."""
+    """A source, how many ideas it wrote, and how many of those produced a keep."""
 
     source: str
     ideas: int
-    tried: int
     kept: int
 
 
 def sources_of(conn: Store, project: Project) -> list[Source]:
     """The sources of a project's ideas, those with the most keeps first."""
-    role = ROLE.format("source")
     written = conn.execute(
-        f"SELECT {role}, sum(n), sum(tried) FROM (SELECT source, count(*) AS n,"  # noqa: S608 - all of it is ours
-        " sum(EXISTS (SELECT 1 FROM runs r WHERE r.idea_id = i.id)) AS tried"
-        " FROM ideas i WHERE project_id = ? GROUP BY source) GROUP BY 1",
+        f"SELECT {ROLE.format('source')}, sum(n) FROM (SELECT source, count(*) AS n"  # noqa: S608 - all of it is ours
+        " FROM ideas WHERE project_id = ? GROUP BY source) GROUP BY 1",
         (project.id,),
     ).fetchall()
     kept = conn.execute(
@@ -36,5 +33,5 @@ def sources_of(conn: Store, project: Project) -> list[Source]:
         (project.id,),
     ).fetchall()
     keeps = dict(kept)
-    found = [Source(source=row[0], ideas=row[1], tried=row[2], kept=keeps.get(row[0], 0)) for row in written]
+    found = [Source(source=row[0], ideas=row[1], kept=keeps.get(row[0], 0)) for row in written]
     return sorted(found, key=lambda one: (-one.kept, -one.ideas, one.source))

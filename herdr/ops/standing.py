@@ -273,11 +273,8 @@ def _waiting_comments(conn: Store, project: Project) -> int:
 
 
 def _counts(conn: Store, table: str, column: str, project: Project) -> dict[str, int]:
-    rows = conn.execute(
-        f"SELECT coalesce({column}, 'open'), count(*) FROM {table} WHERE project_id = ? GROUP BY 1",  # noqa: S608
-        (project.id,),
-    )
-    return dict(rows.fetchall())
+    counted = f"SELECT {column}, count(*) FROM {table} WHERE project_id = ? GROUP BY {column}"  # noqa: S608
+    return {row[0] or "open": row[1] for row in conn.execute(counted, (project.id,))}
 
 
 def _scoring(conn: Store, project: Project) -> int:

@@ -10,7 +10,7 @@ def pack(count: int, text: str = "words") -> Pack:
         direction="lower",
         start=2.5,
         head=2.25,
-        sources=[Yield(source="research", ideas=9, tried=7, kept=2)],
+        sources=[Yield(source="research", ideas=9, kept=2)],
         families=[
             Family(family=f"{text}{n}", ideas=5, open=1, done=3, parked=1, rejected=0, kept=1) for n in several
         ],
@@ -56,7 +56,7 @@ def test_it_tells_what_was_tried_with_the_outcome() -> None:
     text = render(pack(1))
     for line in (
         "The metric is loss, lower is better. The campaign began at 2.5; the head is at 2.25.",
-        "- research: 9 ideas, 7 tried, 2 with a keep",
+        "- research: 9 ideas, 2 with a keep",
         "- words1: 5 ideas (1 open, 3 done, 1 parked), 1 with a keep",
         "- idea#1 (done, by human, trees) words: keep 2.25 (candidate#1); found: words",
         "- candidate#1 from candidate#1 cccccccccccc: 1, -10 %. words",

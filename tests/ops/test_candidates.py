@@ -116,8 +116,8 @@ def test_keeps_are_counted_for_each_source(campaign: Any) -> None:
         if verdict is not None:
             campaign.candidate(campaign.run(idea), f"{number}" * 40, 7.0, verdict=verdict, judged_by="daemon")
     expected = [
-        {"source": "human", "ideas": 2, "tried": 1, "kept": 1},
-        {"source": "research", "ideas": 2, "tried": 2, "kept": 1},
+        {"source": "human", "ideas": 2, "kept": 1},
+        {"source": "research", "ideas": 2, "kept": 1},
     ]
     assert campaign.as_human("project.status")[0]["sources"] == expected
     assert campaign.as_human("history.pack")["facts"]["sources"] == expected

@@ -213,7 +213,8 @@ CREATE TABLE candidates (
     UNIQUE (project_id, tree_sha)
 ) STRICT;
 CREATE INDEX candidates_by_run ON candidates (run_id);
-CREATE INDEX candidates_by_verdict ON candidates (project_id, verdict);
+CREATE INDEX candidates_by_project ON candidates (project_id, id);
+CREATE INDEX candidates_by_verdict ON candidates (project_id, verdict, run_id);
 CREATE INDEX candidates_to_judge ON candidates (project_id) WHERE judge_again = 1;
 CREATE INDEX trunk ON candidates (project_id, id) WHERE verdict = 'keep' AND on_trunk = 1;
 
@@ -260,6 +261,7 @@ CREATE TABLE comments (
     CHECK (kind <> 'escalation' OR priority IS NOT NULL)
 ) STRICT;
 CREATE INDEX comments_by_target ON comments (target_kind, target_id, id);
+CREATE INDEX comments_by_project ON comments (project_id, id);
 CREATE INDEX comments_by_about ON comments (about_kind, about_id, id);
 CREATE INDEX comments_by_actor ON comments (actor, id);
 CREATE INDEX comments_by_kind ON comments (project_id, kind, id);
