@@ -135,12 +135,12 @@ def _recent(store: Store, project: Project) -> list[Candidate]:
 
 
 def _comments(store: Store, run: Run) -> list[Comment]:
-    """Every comment on the idea and on its runs, oldest first."""
+    """Every comment on the idea and on its runs, and every reply to one, oldest first."""
     return fetch(
         store,
         Comment,
-        "WHERE (target_kind = 'idea' AND target_id = ?)"
-        " OR (target_kind = 'run' AND target_id IN (SELECT id FROM runs WHERE idea_id = ?)) ORDER BY id",
+        "WHERE (about_kind = 'idea' AND about_id = ?)"
+        " OR (about_kind = 'run' AND about_id IN (SELECT id FROM runs WHERE idea_id = ?)) ORDER BY id",
         run.idea_id,
         run.idea_id,
     )

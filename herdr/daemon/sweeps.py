@@ -26,11 +26,13 @@ WAITING_SEEDS = """
       AND (i.sweeps = 0 OR (i.sweeps = 1 AND s.state IN ('failed', 'timed_out')))
     ORDER BY i.priority, i.id LIMIT ?
 """
-#: Ideas that will run by themselves, or once a person approves them.
+#: Ideas that will run by themselves, or once a person approves them; counted only as far as it matters.
 BACKLOG = """
-    SELECT count(*) FROM ideas i WHERE i.project_id = ? AND i.status IN ('ready', 'proposed')
-      AND NOT EXISTS (SELECT 1 FROM idea_links l JOIN ideas t ON t.id = l.target_id
-                      WHERE l.idea_id = i.id AND l.kind = 'after' AND t.status IN ('parked', 'rejected'))
+    SELECT count(*) FROM (
+        SELECT 1 FROM ideas i WHERE i.project_id = ? AND i.status IN ('ready', 'proposed')
+          AND NOT EXISTS (SELECT 1 FROM idea_links l JOIN ideas t ON t.id = l.target_id
+                          WHERE l.idea_id = i.id AND l.kind = 'after' AND t.status IN ('parked', 'rejected'))
+        LIMIT ?)
 """
 #: The ideas that a sweep brought: filed by its agents, or developed from the seeds that it was given.
 BROUGHT = """
@@ -88,10 +90,11 @@ def _missing(world: World, fleet: Fleet, project: Project, role: ResearchRole) -
         f"SELECT coalesce(sum(ideas), 0) FROM sweeps WHERE project_id = ? AND role = 'research' AND {OPEN}",  # noqa: S608
         (project.id,),
     ).fetchone()[0]
-    limit = fleet.config.stop.max_runs
+    limit, slots = fleet.config.stop.max_runs, fleet.config.roles.worker.max_concurrent
+    waiting = store.execute(BACKLOG, (project.id, slots + role.buffer)).fetchone()[0]
     return shortage(
-        Backlog(waiting=store.execute(BACKLOG, (project.id,)).fetchone()[0], coming=coming),
-        slots=fleet.config.roles.worker.max_concurrent,
+        Backlog(waiting=waiting, coming=coming),
+        slots=slots,
         buffer=role.buffer,
         runs_left=None if limit is None else max(0, limit - attempts_so_far(store, project.id)),
     )
