@@ -197,7 +197,7 @@ def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *
             {
                 "state": "ended",
                 "cause": _cause(ending) if failed else ending.cause,
-                "cause_detail": ending.detail or None,
+                "cause_detail": ending.detail or (remains.last_line if failed else None),
                 "failed_start": failed,
                 "ended_at": world.stamp(),
                 "exit_status": ending.exit.status if ending.exit else None,

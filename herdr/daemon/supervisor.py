@@ -244,8 +244,10 @@ class Supervisor:
         if left.error is not None:
             return _never_ran(left)
         await self._look()
-        hint = self._reading.cause
-        return Ending(exit=left, hint=hint, detail=self._reading.evidence if hint else "")
+        reading = self._reading
+        # What tmux writes under the last screen tells less than the exit record.
+        tells = reading.cause is not None and reading.state != "ended"
+        return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
