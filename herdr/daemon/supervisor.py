@@ -26,7 +26,7 @@ STILL = 5.0
 #: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
 BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
-QUIET, SECOND, EAGER = 5.0, 1.0, 0.25
+QUIET, SECOND, EAGER = 15.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
@@ -272,8 +272,10 @@ class Supervisor:
     def _patience(self) -> float:
         if has_waiting(self._world.store, self._agent.id):
             return EAGER
-        # What was printed within the second of the last look is not announced again.
-        return SECOND if self._fleet.runtime.changed(self._place) else QUIET
+        # What was printed within the second of the last look is not announced again; and nothing announces that
+        # a screen has stood still for long enough.
+        resting = self._harness.ends_when_idle and self._reading.state in ("idle", "failed_turn")
+        return SECOND if resting or self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
         left, timeout = self._left()
