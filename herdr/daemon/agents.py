@@ -113,7 +113,7 @@ def close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *,
             {
                 "state": "ended",
                 "cause": _cause(ending) if failed else ending.cause,
-                "cause_detail": ending.detail or None,
+                "cause_detail": ending.detail or (remains.last_line if failed else None),
                 "failed_start": failed,
                 "ended_at": world.stamp(),
                 "exit_status": ending.exit.status if ending.exit else None,
@@ -127,7 +127,7 @@ def close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *,
             },
         )
         if failed:
-            said = f"{_cause(ending)}, {ending.detail or 'it ended'}"
+            said = f"{_cause(ending)}, {ending.detail or remains.last_line or 'it said nothing'}"
             detail = f"{agent.name} ({agent.harness}) failed to start: {said}"
             # A watchdog that cannot start must not call for a watchdog.
             incident = agent.role != "watchdog"

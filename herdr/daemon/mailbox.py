@@ -165,7 +165,7 @@ def _requests(folder: Path) -> list[Path]:
 
 def _changed(folder: str) -> int:
     try:
-        # Making a Path for each agent at each look was four fifths of what an idle daemon did.
+        # A Path for each agent at each look costs an idle daemon several times the stat itself.
         return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return 0

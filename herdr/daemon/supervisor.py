@@ -27,7 +27,7 @@ STILL = 5.0
 #: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
 BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
-QUIET, SECOND, EAGER = 5.0, 1.0, 0.25
+QUIET, SECOND, EAGER = 15.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
@@ -262,8 +262,10 @@ class Supervisor:
         if left.error is not None:
             return _never_ran(left)
         await self._look()
-        hint = self._reading.cause
-        return Ending(exit=left, hint=hint, detail=self._reading.evidence if hint else "")
+        reading = self._reading
+        # What tmux writes under the last screen tells less than the exit record.
+        tells = reading.cause is not None and reading.state != "ended"
+        return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
@@ -288,8 +290,10 @@ class Supervisor:
     def _patience(self) -> float:
         if has_waiting(self._world.store, self._agent.id):
             return EAGER
-        # What was printed within the second of the last look is not announced again.
-        return SECOND if self._fleet.runtime.changed(self._place) else QUIET
+        # What was printed within the second of the last look is not announced again; and nothing announces that
+        # a screen has stood still for long enough.
+        resting = self._harness.ends_when_idle and self._reading.state in ("idle", "failed_turn")
+        return SECOND if resting or self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
         left, timeout = self._left()
