@@ -46,7 +46,12 @@ def _print_project(one: dict[str, Any]) -> None:
         click.echo(
             f"  piloop.toml is wrong, the last good one is in force:\n    {_indented(one['config_error'])}"
         )
+    if one["held_since"]:
+        click.echo(f"  nothing is launched for {ago(one['held_since'])}: too many starts failed; piloop resume")
     _print_head(one["head"])
+    if one["spent"] is not None or one["spend_error"]:
+        wrong = f"  (the latest look failed: {one['spend_error']})" if one["spend_error"] else ""
+        click.echo(f"  spent  ${one['spent'] or 0:.2f}{wrong}")
     where = ", in the background" if one["runtime"] == "subprocess" else ""
     click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots{where}")
     for live in one["agents"]:

@@ -78,13 +78,20 @@ class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """A campaign as it is now. `disk` is in bytes; `disk_complete` says whether all of it was counted."""
+    """A campaign as it is now.
+
+    `held_since`: too many starts failed, so nothing is launched. `spent` is in US dollars. `disk` is in bytes;
+    `disk_complete` says whether all of it was counted.
+    """
 
     ref: str
     name: str
     path: str
     state: str
     state_reason: str | None
+    held_since: str | None
+    spent: float | None
+    spend_error: str | None
     config_error: str | None
     runtime: str
     slots: int
@@ -155,6 +162,9 @@ def standing(context: Context, project: Project) -> Standing:
         path=project.path,
         state=project.state,
         state_reason=project.state_reason,
+        held_since=project.held_since,
+        spent=project.spent,
+        spend_error=project.spend_error,
         config_error=project.config_error,
         runtime=config.runtime,
         slots=config.roles.worker.max_concurrent,

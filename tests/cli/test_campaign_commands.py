@@ -148,7 +148,8 @@ def test_texts_may_start_with_a_dash(one_run: Any, piloop: Command, typed: Any) 
 
 def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command, typed: Any) -> None:
     one_run()
-    update(store, Project, 1, {"config_error": "name: wrong", "actor": "daemon"})
+    held = {"held_since": "2026-01-01T00:00:00.000Z", "spent": 3.5, "spend_error": "no luck"}
+    update(store, Project, 1, {"config_error": "name: wrong", **held, "actor": "daemon"})
     assert "tiny is paused" in piloop("pause", "--reason", "lunch")
     status = piloop("status")
     for part in (
@@ -157,6 +158,9 @@ def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command
         "worker#1  busy",
         "run#1 idea#1 Try it",
         "name: wrong",
+        "too many starts failed; piloop resume",
+        "spent  $3.50  (the latest look failed: no luck)",
+        "sources  human 0 kept of 1 idea",
     ):
         assert part in status
     assert "is active" in piloop("resume", "tiny")

@@ -46,7 +46,10 @@ def test_an_error_is_an_exit_status_and_has_its_fix(root: Path, typed: Any) -> N
 def test_a_key_without_effect_yet_is_named_once(root: Path) -> None:
     with (root / "piloop.toml").open("a") as file:
         file.write("[roles.research.scout]\ninterval = 60\n")
-    assert found(root)["piloop.toml"] == ("warning", "roles.research.scout has no effect yet (research outside the repo)")
+    assert found(root)["piloop.toml"] == (
+        "warning",
+        "roles.research.scout has no effect yet (research outside the repo)",
+    )
 
 
 def test_a_harness_whose_program_is_missing(root: Path) -> None:
