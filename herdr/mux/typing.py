@@ -179,12 +179,18 @@ class _Typist:
         return await self._confirm(before, folded=True)
 
     async def _look(self) -> _View:
-        lines = HISTORY if self.send.received is not None else 0
-        screen = await capture(self.client, self.pane, lines)
+        screen = await capture(self.client, self.pane)
         if screen is None:
             return _View(screen=None, reading=Reading(state="ended"), received=0)
         reading = read_screen(self.screen, screen.text, screen.title)
-        return _View(screen=screen, reading=reading, received=times_received(self.send, screen, self.text))
+        return _View(screen=screen, reading=reading, received=await self._times_received())
+
+    async def _times_received(self) -> int:
+        """Look for evidence further up too; for nothing else, because a dialog of the past may stand there."""
+        if self.send.received is None:
+            return 0
+        past = await capture(self.client, self.pane, HISTORY)
+        return 0 if past is None else times_received(self.send, past, self.text)
 
     async def _still(self) -> tuple[_View, Delivery | None]:
         """Look twice, so that a program that is still starting, or a person who types, is noticed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -311,3 +313,12 @@ async def test_paste_leaves_no_buffer_behind(mux: Any) -> None:
     program = await mux.tui()
     await program.submit(SHORT)
     assert await mux.client.run("list-buffers") == []
+
+
+async def test_a_dialog_that_was_cleared_from_the_screen_does_not_hold_up_a_text(mux: Any) -> None:
+    # Clearing moves what stood on the screen into the history, where evidence is looked for.
+    fake = f"{sys.executable} -I -S {Path(__file__).with_name('fake_tui.py')} --log LOG"
+    program = await mux.open("sh", "-c", rf"printf 'Do you want to run this?\n\033[H\033[2J'; exec {fake}")
+    await program.shows("fake-tui ready")
+    send = SendRules(settle=0.1, received=r"^\* {text}$")
+    assert (await program.submit("hello", send=send)).state == "received"
