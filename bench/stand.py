@@ -45,6 +45,12 @@ role = "primary"
 [roles.worker]
 max_concurrent = {slots}
 timeout = 3600
+
+[roles.research]
+triggers = []
+
+[roles.watchdog]
+triggers = []
 """
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 IDENTITY = {
