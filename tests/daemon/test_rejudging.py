@@ -54,19 +54,25 @@ def test_a_new_score_is_judged_and_the_head_follows_it(campaign: Campaign) -> No
 
 
 def test_a_keep_that_is_one_only_by_its_new_score_is_merged_onto_the_head_of_now(campaign: Campaign) -> None:
+    bonus = campaign.root.parent / "bonus"
+    bonus.write_text("0")
+    more = f"float(text) + Path('b.txt').exists() * float(open({str(bonus)!r}).read())"
+    (campaign.root / "evaluate.py").write_text(EVALUATE.replace("float(text)", more))
+    campaign.git("commit", "-qam", "with a bonus for b.txt")
     campaign.configure(slots=1)
     campaign.register()
-    campaign.set_project(state="paused")
     campaign.idea("odd", "write b.txt x", "commit number=1 odd")
-    campaign.idea("two", "write c.txt y", "commit number=2 two")
-    campaign.set_project(state="active")
+    campaign.idea("two", "commit number=2 two", priority=4)
     campaign.start()
     campaign.settled(2)
     assert campaign.value(HEAD) == "two"
     odd = campaign.value("SELECT id FROM candidates WHERE subject = 'odd'")
-    campaign.ask("candidate.verdict", candidate=f"candidate#{odd}", verdict="keep", reason="I like it")
-    assert campaign.value(HEAD) == "two"
-    assert campaign.value("SELECT judged_by FROM candidates WHERE id = ?", odd) == "human"
+    bonus.write_text("5")
+    campaign.ask("candidate.remeasure", candidate=f"candidate#{odd}", reason="the bonus was not counted")
+    campaign.wait("SELECT origin = 'rebase' FROM candidates WHERE id = (SELECT head_id FROM projects)")
+    verdicts = dict(campaign.rows("SELECT subject, verdict FROM candidates WHERE origin = 'run'"))
+    assert verdicts == {"odd": "interesting", "two": "keep"}
+    assert '"score":7.0' in campaign.value("SELECT metrics FROM measurements ORDER BY id DESC")
 
 
 def test_a_verdict_by_a_person_stands_and_the_next_run_starts_from_the_head_before(campaign: Campaign) -> None:
