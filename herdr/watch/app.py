@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -14,6 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
+from textual.worker import Worker
 
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
@@ -49,6 +51,8 @@ QUESTIONS: dict[Part, tuple[str, dict[str, Any]]] = {
     "candidates": ("candidate.list", {"limit": LIMIT}),
 }
 
+Work = Callable[[], Coroutine[Any, Any, None]]
+
 
 def utc_now() -> datetime:
     """The time."""
@@ -73,7 +77,7 @@ class Watch(App[None]):
         self.feed = feed
         self.home = home
         self._clock = clock
-        self._live: dict[str, Any] = {"agents": []}
+        self._answers: dict[Part, dict[str, Any]] = {}
         self._part: Part = "ideas"
         self._drawn: tuple[str, Content] | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -106,7 +110,7 @@ class Watch(App[None]):
     async def _follow(self) -> None:
         failed = False
         while True:
-            worked = await self._tell(self._show_changes())
+            worked = await self._tell(self._show_changes)
             if worked and failed:
                 self.say("")
             failed = not worked
@@ -118,20 +122,24 @@ class Watch(App[None]):
     async def _show(self, parts: frozenset[Part]) -> None:
         for part in parts:
             name, arguments = QUESTIONS[part]
-            answer = await self.feed.ask(name, project=self.feed.project, **arguments)
-            if part == "agents":
-                self._live = answer
-                self._show_standing()
+            self._answers[part] = await self.feed.ask(name, project=self.feed.project, **arguments)
+        if "agents" in parts:
+            self._show_standing()
+            # Its rows say how long they wait.
+            parts |= {"inbox"}
+        for part in parts & self._answers.keys():
+            answer = self._answers[part]
             self._panel(part).show(ROWS[part](answer, self._clock()), left_out(answer))
         if parts:
             await self._show_detail()
 
     def _show_standing(self) -> None:
-        self.main.query_one("#head", Static).update(header(self._live, daemon_pid(self.home) is not None))
+        live = self._answers["agents"]
+        self.main.query_one("#head", Static).update(header(live, daemon_pid(self.home) is not None))
         panel = self._panel("candidates")
         # The title's own words take about so much of the line.
         room = max(panel.size.width - len("4 Candidates ─ 10000 of 10000"), 8)
-        panel.entitle(sparkline(self._live["trajectory"], room))
+        panel.entitle(sparkline(live["trajectory"], room))
 
     async def _show_detail(self) -> None:
         """Show the detail of the selected row, if it still is when the answer comes."""
@@ -161,17 +169,22 @@ class Watch(App[None]):
     @on(OptionList.OptionHighlighted)
     def _selected(self, event: OptionList.OptionHighlighted) -> None:
         if isinstance(event.option_list, Panel) and event.option_list.part == self._part:
-            self._run(self._show_detail(), "detail", exclusive=True)
+            self._run(self._show_detail, "detail", exclusive=True)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_open()
 
     def on_descendant_focus(self) -> None:
         """The panel that has the keys is the current one, and the larger one."""
-        focused = self.focused
+        focused = self.main.focused
         if isinstance(focused, Panel):
             self._part = focused.part
             for panel in self.main.query(Panel):
                 panel.set_class(panel is focused, "current")
             self.main.query_one("#hints", Static).update(hints(self._part))
-            self._run(self._show_detail(), "detail", exclusive=True)
+            self._run(self._show_detail, "detail", exclusive=True)
 
     # What a deed works with
 
@@ -180,13 +193,13 @@ class Watch(App[None]):
         if self.is_running:
             self.main.query_one(Bar).say(text, error=error)
 
-    async def question(self, text: str) -> str | None:
+    async def question(self, text: str, *, hint: str = "") -> str | None:
         """Ask for a line; None when it is given up."""
-        return await self.main.query_one(Bar).question(text)
+        return await self.main.query_one(Bar).question(text, hint=hint)
 
     def agent_of(self, row: Row) -> str | None:
         """The live agent that a row is, or that tries the idea that it is."""
-        for live in self._live["agents"]:
+        for live in self._answers["agents"]["agents"]:
             if row.ref in (live["agent"]["ref"], live["idea"]):
                 return str(live["agent"]["ref"])
         return None
@@ -197,7 +210,7 @@ class Watch(App[None]):
         async def wait() -> None:
             self.say(await sentence)
 
-        self._run(wait(), "later")
+        self._run(wait, "later")
 
     def lend_terminal(self, plan: Attach) -> None:
         """Leave the terminal to a program until it ends."""
@@ -212,11 +225,13 @@ class Watch(App[None]):
     def action_panel(self, part: Part) -> None:
         """Go to a panel."""
         self.main.query_one("#body").remove_class("opened")
-        self._panel(part).focus()
+        # At once, because the next key may have been pressed already.
+        self._part = part
+        self.main.set_focus(self._panel(part))
 
     def action_detail(self) -> None:
         """Go to the detail."""
-        self.main.query_one("#detail").focus()
+        self.main.set_focus(self.main.query_one("#detail"))
 
     def action_open(self) -> None:
         """Give the detail the whole screen."""
@@ -251,15 +266,15 @@ class Watch(App[None]):
         async def ask() -> None:
             before = panel.filter
             text = await self.main.query_one(Bar).question(
-                f"{self._part} that hold: ", value=before, typed=panel.narrow
+                f"{self._part} that hold:", value=before, typed=panel.narrow
             )
             panel.narrow(before if text is None else text)
 
-        self._run(ask(), "filter")
+        self._run(ask, "filter")
 
     def action_deed(self, name: str) -> None:
         """Do something to the selected row."""
-        self._run(self._do(name), "deed")
+        self._run(partial(self._do, name), "deed")
 
     async def _do(self, name: str) -> None:
         deed = DEEDS[name]
@@ -267,7 +282,8 @@ class Watch(App[None]):
         async with self._one_at_a_time:
             row = self._panel(self._part).row
             if self._part not in deed.panels or row is None:
-                self.say(f"this key takes {deed.wants}", error=True)
+                wrong = "nothing is selected" if row is None else f"this key takes {deed.wants}"
+                self.say(wrong, error=True)
                 return
             said = await deed.do(self, row)
             self.say(said)
@@ -275,13 +291,16 @@ class Watch(App[None]):
 
     # Failures
 
-    def _run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> None:
-        self.run_worker(self._tell(work), group=group, exclusive=exclusive)
+    def _run(self, work: Work, group: str, *, exclusive: bool = False) -> Worker[None]:
+        async def told() -> None:
+            await self._tell(work)
 
-    async def _tell(self, work: Coroutine[Any, Any, None]) -> bool:
+        return self.run_worker(told, group=group, exclusive=exclusive)
+
+    async def _tell(self, work: Work) -> bool:
         """Do something that may go wrong; what does is said in a line, and everything is read again."""
         try:
-            await work
+            await work()
             return True
         except HerdrError as error:
             self.feed.forget()

@@ -37,13 +37,14 @@ class Bar(Horizontal):
             said.update(Content(first_line(text, LENGTH)))
 
     async def question(
-        self, text: str, *, value: str = "", typed: Callable[[str], None] | None = None
+        self, text: str, *, value: str = "", hint: str = "", typed: Callable[[str], None] | None = None
     ) -> str | None:
         """Ask for a line.
 
         Args:
             text: what is asked.
             value: what stands in the field at first.
+            hint: what is shown there while it is empty.
             typed: is told what stands there, at each key.
 
         Returns:
@@ -56,11 +57,11 @@ class Bar(Horizontal):
         self._answer = answer
         self._typed = typed
         field = self.query_one(Input)
-        field.value = value
+        field.value, field.placeholder = value, hint
         field.cursor_position = len(value)
         before = self.screen.focused
         self.add_class("asking")
-        field.focus()
+        self.screen.set_focus(field)
         try:
             return await answer
         finally:

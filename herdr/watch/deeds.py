@@ -37,7 +37,7 @@ class Desk(Protocol):
     def say(self, text: str) -> None:
         """Show a sentence."""
 
-    async def question(self, text: str) -> str | None:
+    async def question(self, text: str, *, hint: str = "") -> str | None:
         """Ask for a line; None when it is given up."""
 
     def agent_of(self, row: Row) -> str | None:
@@ -62,7 +62,7 @@ async def _move(desk: Desk, row: Row, *, verb: str) -> str:
     operation = verb
     if verb == "approve" and row.what["status"] in ("parked", "rejected"):
         operation = "ready"
-    reason = await desk.question(f"{operation} {row.ref}, why? (enter: no reason, esc: leave it) ")
+    reason = await desk.question(f"why {operation} {row.ref}?", hint="enter: no reason, esc: leave it")
     if reason is None:
         return ""
     moved = await desk.feed.ask(f"idea.{operation}", idea=row.ref, reason=reason or None)
@@ -85,7 +85,7 @@ async def _steer(desk: Desk, row: Row) -> str:
     agent = _agent(desk, row)
     if daemon_pid(desk.home) is None:
         raise RefusedError("the daemon is not running, so nobody types", fix="herdr up")
-    text = await desk.question(f"to {agent}: ")
+    text = await desk.question(f"to {agent}:")
     if not text:
         return ""
     message = await desk.feed.ask("message.send", agent=agent, text=text)
@@ -116,7 +116,7 @@ async def _acknowledge(desk: Desk, row: Row) -> str:
 
 
 async def _reply(desk: Desk, row: Row) -> str:
-    text = await desk.question(f"answer to {row.ref}: ")
+    text = await desk.question(f"answer to {row.ref}:")
     if not text:
         return ""
     added = await desk.feed.ask("inbox.reply", comment=row.ref, body=text)
@@ -131,7 +131,7 @@ async def _attach(desk: Desk, row: Row) -> str:
     server, session = await desk.feed.away(partial(turn_to, desk.home, agent))
     plan = plan_attach(server, session, os.environ)
     if plan.show:
-        return f"you are in a tmux of your own; in a terminal outside of it: {plan.show}"
+        return f"you are in a tmux of your own; in a terminal outside of it: herdr attach {agent}"
     desk.lend_terminal(plan)
     return f"back from {agent}"
 

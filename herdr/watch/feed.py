@@ -65,7 +65,10 @@ class Feed:
             found = await self.news()
             self._version = version
             return found
-        return frozenset({"agents"}) if time.monotonic() - self._read_at > STALE else frozenset()
+        if time.monotonic() - self._read_at < STALE:
+            return frozenset()
+        self._read_at = time.monotonic()
+        return frozenset({"agents"})
 
     async def news(self) -> frozenset[Part]:
         """What the events since the last call have touched; the live part always, because it has no events."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from .feed import Part
 from .rows import Row
+
+REVERSE = Style(reverse=True)
 
 
 class Panel(OptionList):
@@ -50,6 +54,12 @@ class Panel(OptionList):
         self.border_subtitle = Content(f"/{self.filter}" if self.filter else f"{count}{more}").markup
         wanted = self.filter.casefold()
         self._draw([row for row in rows if wanted in row.text.plain.casefold()])
+
+    def render_line(self, y: int) -> Strip:
+        """The selected row in reverse, which shows on every terminal; a style sheet cannot say so of a row."""
+        strip = super().render_line(y)
+        selected = self.has_focus and self.row is not None and self.scroll_offset.y + y == self.highlighted
+        return strip.apply_style(REVERSE) if selected else strip
 
     def narrow(self, text: str) -> None:
         """Show only the rows that hold a text."""

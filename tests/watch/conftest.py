@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from herdr.config import read_config
 from herdr.home import Home
@@ -47,7 +48,6 @@ max_concurrent = 3
 [harness.fake]
 interactive = ["sh", "-c", "exit"]
 """
-FILES = {"piloop.toml": TOML, "evaluate.sh": 'echo "METRIC size=$(cat size)"\n', "size": "8\n"}
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 PATIENCE = 15.0
 
@@ -104,9 +104,11 @@ class Campaign:
 
 
 @pytest.fixture
-def campaign(make_repo: Callable[..., Path]) -> Iterator[Campaign]:
+def campaign(tmp_path: Path) -> Iterator[Campaign]:
     home = Home.from_environ(os.environ).ensure()
-    root = make_repo(FILES)
+    root = tmp_path / "tiny"
+    root.mkdir()
+    root.joinpath("piloop.toml").write_text(TOML)
     store = open_store(home.database, mode="person", actor="daemon")
     _register(store, root)
     yield Campaign(home, root, store)
@@ -184,13 +186,24 @@ class Screen:
     async def type(self, text: str) -> None:
         """Type a text, and enter, into the field that is open."""
         await self.until(lambda: self.app.query_one("#bar").has_class("asking"), "a question")
-        await self.pilot.press(*(character if character != " " else "space" for character in text), "enter")
+        self.app.query_one(Input).insert_text_at_cursor(text)
+        await self.pilot.press("enter")
 
     async def sees(self, text: str) -> None:
         await self.until(lambda: text in self.text, repr(text))
 
     async def sees_not(self, text: str) -> None:
         await self.until(lambda: text not in self.text, f"no {text!r}")
+
+    async def settled(self) -> None:
+        """Until the screen stays as it is for a while."""
+        before = ""
+        for _ in range(200):
+            await self.pilot.pause(0.1)
+            if self.text == before:
+                return
+            before = self.text
+        raise AssertionError(self.text)
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -217,8 +230,10 @@ async def watching(campaign: Campaign, size: tuple[int, int] = (120, 40)) -> Asy
 
 
 @pytest.fixture
-def watch(campaign: Campaign) -> Callable[..., Any]:
+def watch(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """`watch(play)` runs `await play(screen)` on the screen of the campaign, at a size."""
+
+    monkeypatch.setattr("herdr.watch.app.LOOK", 0.05)
 
     def run(play: Callable[[Screen], Any], size: tuple[int, int] = (120, 40)) -> None:
         async def go() -> None:
