@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.home import Home
+from herdr.python import module_argv
 from herdr.store.connection import open_store
 
 if TYPE_CHECKING:
     from herdr.mux.server import TmuxServer
     from herdr.store.rows import Project
 
-DAEMON = (sys.executable, "-m", "herdr.daemon")
+DAEMON = module_argv("herdr.daemon")
 #: Seconds for a daemon to be there, and for its fleet to be in tmux.
 START_PATIENCE = 20.0
 FLEET_PATIENCE = 15.0
