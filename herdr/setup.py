@@ -14,10 +14,11 @@ import msgspec
 from herdr.config import FILE_NAME, Config, read_config
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.moving import refuse_move, refuse_rename
 from herdr.repo.checks import check_git, find_root, head_commit, is_dirty
 from herdr.repo.commits import read_commit
 from herdr.repo.names import slug
-from herdr.repo.refs import pin
+from herdr.repo.refs import pin, pinned
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
@@ -120,6 +121,7 @@ class _Registration:
 
     def take_up(self, environ: Mapping[str, str], tell: Tell) -> dict[str, float] | None:
         """Register the project, or take up its edits; gives the metrics if something had to be measured."""
+        self._refuse_losses()
         head = self._head()
         if self.known is not None and head is not None and self._same_evaluator(self.known):
             with transaction(self.store):
@@ -132,6 +134,11 @@ class _Registration:
         score = measure_now(self.home, self.root, self.config, self.definition, measured, self.commit, environ)
         self._write(head, measured, score)
         return score.metrics
+
+    def _refuse_losses(self) -> None:
+        if self.known is not None:
+            refuse_rename(self.store, self.known, self.config.name)
+            refuse_move(self.store, self.known, Config.from_json(self.known.config), self.config)
 
     def _head(self) -> Candidate | None:
         known = self.known
@@ -157,8 +164,21 @@ class _Registration:
         values |= {"path": str(self.root), "actor": self.store.actor}
         if self.known is None:
             return insert(self.store, Project, values)
+        # Measuring takes its time, so a run may have started since the first look.
+        self._refuse_losses()
+        if self.known.name != self.config.name:
+            self._carry_over(self.known.name, self.config.name)
         update(self.store, Project, self.known.id, values)
         return self.known.id
+
+    def _carry_over(self, old: str, new: str) -> None:
+        """Give what goes by the project's name the new one; pins stay under the old one too."""
+        for name, commit in pinned(self.root, old).items():
+            pin(self.root, new, name, commit)
+        for folder in ("workspaces", "profiles"):
+            before, after = self.home.root / folder / old, self.home.root / folder / new
+            if before.is_dir() and not after.exists():
+                before.rename(after)
 
     def _enter_baseline(self, project_id: int) -> int:
         made = read_commit(self.root, self.commit)
