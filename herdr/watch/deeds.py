@@ -131,7 +131,7 @@ async def _attach(desk: Desk, row: Row) -> str:
     server, session = await desk.feed.away(partial(turn_to, desk.home, agent))
     plan = plan_attach(server, session, os.environ)
     if plan.show:
-        return f"you are in a tmux of your own; in a terminal outside of it: herdr attach {agent}"
+        return f"this is a tmux of your own; outside of it: herdr attach {agent}"
     desk.lend_terminal(plan)
     return f"back from {agent}"
 

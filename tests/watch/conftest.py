@@ -176,6 +176,12 @@ class Screen:
         return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
 
     @property
+    def marked(self) -> str:
+        """What is shown in reverse below the header: the selected row."""
+        lines = self.app.screen._compositor.render_strips()[1:]
+        return "".join(part.text for line in lines for part in line if part.style and part.style.reverse)
+
+    @property
     def said(self) -> str:
         """The line at the bottom that tells what came of a key."""
         return self.text.splitlines()[-2].strip()

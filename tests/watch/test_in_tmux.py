@@ -91,8 +91,7 @@ def test_inside_a_tmux_of_ones_own_the_command_is_shown(full: Any, terminal: Ter
     terminal.start(full.root, "env", "TMUX=/tmp/other,1,0", *PILOOP, "watch", "tiny")
     terminal.sees("worker#1")
     terminal.keys("2", "t")
-    terminal.sees("you are in a tmux of your own")
-    terminal.sees("herdr attach worker#1")
+    terminal.sees("this is a tmux of your own; outside of it: herdr attach worker#1")
 
 
 def test_without_a_terminal_or_a_project_nothing_is_drawn(full: Any) -> None:

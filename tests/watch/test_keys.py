@@ -39,8 +39,11 @@ def test_j_and_k_move_and_the_detail_follows(full: Any, watch: Any) -> None:
         await screen.press("3", "j", "j")
         await screen.sees("Trees use the title")
         await screen.sees("Then the rest.")
+        assert "Gradient boosting" in screen.marked
         await screen.press("k")
         await screen.sees("by research#7")
+        assert "Ask whether" in screen.marked
+        assert "Gradient boosting" not in screen.marked
         await screen.press("j", "j")
         await screen.sees("waits for idea#3")
         await screen.press("1", "j")
@@ -58,6 +61,10 @@ def test_j_and_k_scroll_a_detail_that_is_longer_than_the_screen(campaign: Any, w
         await screen.press(*["j"] * 12)
         await screen.sees_not("step 3\n")
         await screen.sees("step 40")
+        campaign.comment(("project", 1), "Something else", 1)
+        await screen.sees("Something else")
+        await screen.settled()
+        assert "step 40" in screen.text, "what changes elsewhere leaves it where it was"
         await screen.press(*["k"] * 12)
         await screen.sees("idea#1: Long")
 
@@ -166,7 +173,10 @@ def test_a_scheduled_idea_that_is_parked_says_that_its_run_goes_on(full: Any, wa
 
 def test_plus_and_minus_change_the_priority_once_a_press(full: Any, watch: Any) -> None:
     async def play(screen: Any) -> None:
-        await screen.press("3", "j", "j", "j", "minus", "minus")
+        await screen.press("3", "j", "j", "j")
+        # Faster than anything can be read again.
+        screen.app.action_deed("less_urgent")
+        screen.app.action_deed("less_urgent")
         await screen.sees("idea#4: P3 → P4")
         await screen.press("minus")
         await screen.sees("idea#4 is P4 already")
