@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import anyio.to_thread
 
-from herdr.config import Config, read_config
+from herdr.config import FILE_NAME, Config, ConfigError, read_config
 from herdr.daemon.judging import want_score
 from herdr.daemon.world import ACTOR, Fleet, World, log
 from herdr.errors import HerdrError, RefusedError
+from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.moving import changed_place, live_agent, refuse_move
 from herdr.mux.server import TmuxServer
@@ -24,6 +25,12 @@ from herdr.store.rows import Evaluator, Project, fetch, find, get, update
 
 NAME_LATER = 'name = "{}", but the project is registered as {}'
 RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
+
+#: Ideas that are to run yet, with the harness that each is to run on.
+PINNED = """
+    SELECT id, harness FROM ideas
+    WHERE project_id = ? AND harness NOT NULL AND status IN ('seed', 'proposed', 'ready', 'scheduled') ORDER BY id
+"""
 
 
 class Edit(NamedTuple):
@@ -138,6 +145,7 @@ async def _read(world: World, project: Project, old: Config) -> Edit | None:
         config = await anyio.to_thread.run_sync(read_config, Path(project.path), os.environ)
         if config.name != project.name:
             raise RefusedError(NAME_LATER.format(config.name, project.name), fix=RENAME)
+        _refuse_names(world, project, old, config)
         refuse_move(world.store, project, old, config)
         definition = None
         evaluator = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
@@ -148,6 +156,19 @@ async def _read(world: World, project: Project, old: Config) -> Edit | None:
     except HerdrError as error:
         _refuse(world, project, old, error)
         return None
+
+
+def _refuse_names(world: World, project: Project, old: Config, new: Config) -> None:
+    """Make sure that there is every harness that the edited configuration, or an open idea, names.
+
+    Raises:
+        ConfigError: with each that there is not.
+    """
+    known = _harnesses(world, new)
+    pinned = world.store.execute(PINNED, (project.id,)).fetchall()
+    mistakes = [*unknown_names(new, known), *lost_names(pinned, _harnesses(world, old), known)]
+    if mistakes:
+        raise ConfigError(Path(project.path) / FILE_NAME, mistakes)
 
 
 def _store(world: World, project: Project, old: Config, edit: Edit) -> None:
@@ -180,7 +201,7 @@ async def _choose_rotation(fleet: Fleet) -> None:
     named = fleet.config.role("worker").harnesses
     if named is None:
         named = tuple(await anyio.to_thread.run_sync(fleet.harnesses.available, os.environ))
-    fleet.rotation = named
+    fleet.rotation = tuple(fleet.harnesses.known(named))
 
 
 def _refuse(world: World, project: Project, old: Config, error: HerdrError) -> None:
