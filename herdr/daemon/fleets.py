@@ -26,10 +26,11 @@ from herdr.store.rows import Evaluator, Project, fetch, find, get, update
 NAME_LATER = 'name = "{}", but the project is registered as {}'
 RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
 
-#: Ideas that are to run yet, with the harness that each is to run on.
+#: Ideas that run or are to run yet, with the harness that each needs.
 PINNED = """
     SELECT id, harness FROM ideas
-    WHERE project_id = ? AND harness NOT NULL AND status IN ('seed', 'proposed', 'ready', 'scheduled') ORDER BY id
+    WHERE project_id = :project AND harness NOT NULL AND status IN ('seed', 'proposed', 'ready', 'scheduled')
+    UNION SELECT idea_id, harness FROM runs WHERE project_id = :project AND settled_at IS NULL ORDER BY 1
 """
 
 
@@ -165,7 +166,7 @@ def _refuse_names(world: World, project: Project, old: Config, new: Config) -> N
         ConfigError: with each that there is not.
     """
     known = _harnesses(world, new)
-    pinned = world.store.execute(PINNED, (project.id,)).fetchall()
+    pinned = world.store.execute(PINNED, {"project": project.id}).fetchall()
     mistakes = [*unknown_names(new, known), *lost_names(pinned, _harnesses(world, old), known)]
     if mistakes:
         raise ConfigError(Path(project.path) / FILE_NAME, mistakes)

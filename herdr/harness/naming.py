@@ -27,14 +27,16 @@ def unknown_names(config: Config, known: Harnesses) -> Iterator[Mistake]:
 
 
 def lost_names(pinned: Sequence[tuple[int, str]], old: Harnesses, new: Harnesses) -> Iterator[Mistake]:
-    """Every harness that an edit takes away from an idea that is to run on it.
+    """Every harness that an edit takes away from an idea that runs on it, or is to.
 
     Args:
-        pinned: the ids of open ideas with the harness that each names.
+        pinned: the ids of open ideas with the harness that each needs.
         old: the harnesses in force.
         new: those of the edited configuration.
     """
     for idea, name in pinned:
         if name in old.names() and name not in new.names():
-            fix = f"put it back, or `piloop idea edit idea#{idea} --harness NAME`"
-            yield Mistake(f"harness.{name}", f"idea#{idea} is to run on it, and it is gone", fix)
+            fix = (
+                f"put it back, or let idea#{idea} run on another (`piloop idea edit idea#{idea} --harness NAME`)"
+            )
+            yield Mistake(f"harness.{name}", f"idea#{idea} runs on it, and it is gone", fix)

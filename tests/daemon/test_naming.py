@@ -85,5 +85,5 @@ def test_an_edit_does_not_take_away_what_an_idea_is_to_run_on(unregistered: Camp
     campaign.start()
     campaign.wait("SELECT 1 FROM events WHERE kind = 'daemon.started'")
     replace(campaign, own, "")
-    assert f"harness.own: idea#{idea} is to run on it" in campaign.wait(ERROR)
+    assert f"harness.own: idea#{idea} runs on it" in campaign.wait(ERROR)
     assert '"own"' in campaign.value("SELECT config FROM projects")
