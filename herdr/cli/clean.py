@@ -50,10 +50,15 @@ def clean(dry_run: bool) -> None:
 
 
 def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
+    from herdr.mux.server import TmuxMissingError
+
     projects = fetch(context.conn, Project, "ORDER BY name")
     for project in projects:
         yield from _worktrees(context, project, dry_run=dry_run)
-        yield from _windows(context, home, project, dry_run=dry_run)
+        try:
+            yield from _windows(context, home, project, dry_run=dry_run)
+        except TmuxMissingError as error:
+            yield Leftover(what=f"windows of {project.name}", stays=error.message)
     yield from _evaluations(context, home, dry_run=dry_run)
     yield from _profiles(home, {project.name for project in projects}, dry_run=dry_run)
 

@@ -110,10 +110,20 @@ def session_of(server: TmuxServer, project: Project) -> str | None:
 
 
 def tmux(server: TmuxServer, *words: str) -> str:
-    """Run one tmux command and return what it printed; "" when tmux refused it."""
-    done = subprocess.run(
-        [*server.argv, *words], capture_output=True, text=True, errors="replace", check=False, env=server.environ
-    )
+    """Run one tmux command and return what it printed; "" when tmux refused it.
+
+    Raises:
+        TmuxMissingError: there is no tmux.
+    """
+    from herdr.mux.server import TmuxMissingError
+
+    argv = [*server.argv, *words]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", check=False, env=server.environ
+        )
+    except FileNotFoundError as error:
+        raise TmuxMissingError from error
     return done.stdout if done.returncode == 0 else ""
 
 
