@@ -95,7 +95,8 @@ def _evaluates_by(root: Path, stub: Path) -> bool:
 def _warn_of_edits(root: Path, definition: Definition, tell: Tell) -> None:
     dirty = [path for path in definition.files if is_dirty(root, [path])]
     if dirty:
-        tell(f"note: {', '.join(dirty[:5])} differ from the last commit; scoring uses what is committed")
+        differ = "differs" if len(dirty) == 1 else "differ"
+        tell(f"note: {', '.join(dirty[:5])} {differ} from the last commit; scoring uses what is committed")
 
 
 class _Registration:
@@ -219,7 +220,8 @@ def measure_now(
     Raises:
         HerdrError: the commit gives no score; says why, and where its output is.
     """
-    name = f"init-{secrets.token_hex(4)}"
+    # With the pid, so that what a killed one left can be told from what goes on.
+    name = f"init-{os.getpid()}-{secrets.token_hex(4)}"
     folder = home.root / "evaluations" / name
     job = Job(
         root=root,
@@ -235,7 +237,11 @@ def measure_now(
         folder=folder,
         mark=mark(home, name),
     )
-    score = anyio.run(measure, job)
+    try:
+        score = anyio.run(measure, job)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     if score.error is not None:
         raise HerdrError(
             f"the evaluate command gives no score for {commit[:10]}: {score.error}",

@@ -99,7 +99,7 @@ def test_edits_of_the_evaluator_that_are_not_committed_are_told(make_repo: MakeR
     (root / "evaluate.py").write_text("print('METRIC score=5')\n")
     told: list[str] = []
     assert init(root, told).metrics == {"score": 1.0}
-    assert any("evaluate.py differ from the last commit" in line for line in told)
+    assert any("evaluate.py differs from the last commit" in line for line in told)
 
 
 def test_a_second_repo_of_the_same_name_is_refused_and_a_moved_one_is_found(make_repo: MakeRepo) -> None:

@@ -39,7 +39,9 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
         return [DoctorResult(status="error", message=at(mistake), fix=mistake.fix) for mistake in wrong.mistakes]
     results = [
         DoctorResult(
-            status="warning", message=f"{key} has no effect yet ({LATER_KEYS[key]})", fix="leave it, or not"
+            status="warning",
+            message=f"{key} has no effect yet ({LATER_KEYS[key]})",
+            fix="delete it, or keep it for later",
         )
         for key in later_keys(read_data(root))
     ]
