@@ -77,8 +77,11 @@ class Storm:
         done = self.campaign.value("SELECT count(DISTINCT idea_id) FROM runs WHERE settled_at IS NOT NULL")
         return self.ideas - int(done or 0)
 
-    def kill_daemon(self, times: int) -> None:
-        """Kill -9 the daemon at random moments of its work; it always comes back."""
+    def kill_daemon(self, times: int, *, more: int = 5) -> None:
+        """Kill -9 the daemon at random moments of its work; it always comes back.
+
+        When all is done already, so many `more` ideas follow; some of their agents wait for a text.
+        """
         for _ in range(times):
             self.campaign.start(**self.env)
             until = time.monotonic() + self.random.uniform(0.3, 3.0)
@@ -86,7 +89,7 @@ class Storm:
                 self.prompt_listeners()
                 time.sleep(0.05)  # the moment is random, and nothing waits for it
             if not self.unsettled():
-                self.add_ideas(5)
+                self.add_ideas(more)
             self.campaign.kill()
 
     def kill_tmux(self, times: int) -> None:
