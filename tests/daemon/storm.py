@@ -42,8 +42,10 @@ FACTS = ("agent.started", "agent.ended", "candidate.judged", "candidate.skipped"
 class Storm:
     """Starts the ideas, kills what it is told to kill, and checks what came of it."""
 
-    def __init__(self, campaign: Campaign, seed: int) -> None:
+    def __init__(self, campaign: Campaign, seed: int, *, texts: bool = True) -> None:
+        """With `texts`, some agents wait for one; those in the background would get none."""
         self.campaign = campaign
+        self.listen = "message" if texts else "say nothing to hear"
         self.random = random.Random(seed)
         folder = campaign.root.parent / "plugin"
         self.env = install_plugin(folder, PLUGIN) | {"FACTS_LOG": str(folder / "facts.log")}
@@ -57,7 +59,7 @@ class Storm:
                 [pause, f"commit number={number}.1 a{number}", pause],
                 [f"commit number={number}.1 a{number}", pause, f"commit number={number}.2 b{number}"],
                 [pause, f"commit number={number}.1 a{number}", f"write left.{number} x", pause],
-                ["message", f"commit number={number}.1 a{number}"],
+                [self.listen, f"commit number={number}.1 a{number}"],
                 ["first 1 exit 3", pause, f"commit number={number}.1 a{number}"],
             ]
             self.campaign.idea(f"idea {number}", *kinds[number % len(kinds)])
@@ -77,11 +79,8 @@ class Storm:
         done = self.campaign.value("SELECT count(DISTINCT idea_id) FROM runs WHERE settled_at IS NOT NULL")
         return self.ideas - int(done or 0)
 
-    def kill_daemon(self, times: int, *, more: int = 5) -> None:
-        """Kill -9 the daemon at random moments of its work; it always comes back.
-
-        When all is done already, so many `more` ideas follow; some of their agents wait for a text.
-        """
+    def kill_daemon(self, times: int) -> None:
+        """Kill -9 the daemon at random moments of its work; it always comes back."""
         for _ in range(times):
             self.campaign.start(**self.env)
             until = time.monotonic() + self.random.uniform(0.3, 3.0)
@@ -89,7 +88,7 @@ class Storm:
                 self.prompt_listeners()
                 time.sleep(0.05)  # the moment is random, and nothing waits for it
             if not self.unsettled():
-                self.add_ideas(more)
+                self.add_ideas(5)
             self.campaign.kill()
 
     def kill_tmux(self, times: int) -> None:
