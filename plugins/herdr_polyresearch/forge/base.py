@@ -1,8 +1,8 @@
 """The interface that every forge has, the errors it raises, and the names of what one may not be able to do.
 
 A forge does not know the protocol: it stores and returns threads. Comment bodies, titles and labels are passed
-through as they are. Every write is made at most once: a write that may or may not have landed is looked for by the
-implementation before it is made again, and when that cannot be found out `WriteUnknownError` is raised.
+through as they are. Every write is made at most once: the implementation looks for a write that may have landed
+before it makes it again, and raises `WriteUnknownError` when that cannot be found out.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from herdr_polyresearch.protocol.threads import (
 
 __all__ = [
     "CAPABILITIES",
-    "AuthError",
+    "AccessError",
     "ChangedFile",
     "Comment",
     "ConflictError",
     "Forge",
-    "ForbiddenError",
     "ForgeError",
     "Issue",
-    "NotFoundError",
+    "MissingError",
     "PullRequest",
     "QuotaError",
     "RateStatus",
@@ -53,7 +52,7 @@ CAPABILITIES = frozenset(
         "conflicts",  # a merge that conflicts is refused
         "delete_comment",
         "edit_comment",
-        "expected_sha",  # `merge_pull` refuses a head that moved
+        "expected_sha",  # `merge_pr` refuses a head that moved
         "follows_pushes",  # `PullRequest.head_sha` moves with the branch
         "permissions",  # what an outsider may not do is refused
         "quota",  # `rate_status` says something true
@@ -68,15 +67,11 @@ class ForgeError(HerdrError):
     """The forge could not do what it was asked; nothing was changed unless the subclass says otherwise."""
 
 
-class AuthError(ForgeError):
-    """There is no token, or the forge does not take it (401)."""
+class AccessError(ForgeError):
+    """There is no token, the forge does not take it (401), or the account may not do this (403, no rate limit)."""
 
 
-class ForbiddenError(ForgeError):
-    """The account may not do this (403 that is no rate limit)."""
-
-
-class NotFoundError(ForgeError):
+class MissingError(ForgeError):
     """There is no such repository, issue, pull request, comment or branch (404, 410)."""
 
 
@@ -190,14 +185,14 @@ class Forge(Protocol):
     def remove_label(self, number: int, label: str) -> None:
         """Take a label off; one that is not there changes nothing."""
 
-    def create_pull(self, title: str, body: str, *, head: str, base: str) -> PullRequest:
+    def create_pr(self, title: str, body: str, *, head: str, base: str) -> PullRequest:
         """Open a pull request of a pushed branch.
 
         Raises:
             RejectedError: the branch has no commits of its own, or an open pull request already.
         """
 
-    def merge_pull(self, number: int, *, expected_sha: str, message: str = "") -> str:
+    def merge_pr(self, number: int, *, expected_sha: str, message: str = "") -> str:
         """Merge a pull request by a merge commit and return that commit.
 
         Raises:
@@ -205,7 +200,7 @@ class Forge(Protocol):
             StaleHeadError: its head is not `expected_sha` any more.
         """
 
-    def close_pull(self, number: int) -> None:
+    def close_pr(self, number: int) -> None:
         """Close a pull request without merging; closing a closed one changes nothing."""
 
     def delete_branch(self, name: str) -> None:

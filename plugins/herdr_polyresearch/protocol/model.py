@@ -1,7 +1,7 @@
 """What the comment trail adds up to: theses, claims, attempts, candidates, and what was wrong with the rest.
 
-These structs are only ever made by `derive`. The words are the protocol's; every event keeps the id, author and time
-of the comment that it came from.
+These structs are only ever made by `derive`. The words are the protocol's; every event keeps the id, author and
+time of the comment that it came from.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Thesis(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def awaiting_maintainer(self) -> bool:
-        """Whether it waits for the maintainer's word, and so fills a place of the queue when that is asked for."""
+        """Whether it waits for the maintainer's word."""
         return self.open and self.phase == "submitted" and not self.maintainer_rejected
 
     def candidate_of(self, branch: str) -> Candidate | None:

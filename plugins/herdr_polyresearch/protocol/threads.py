@@ -100,8 +100,8 @@ class Repo(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One consistent read of a repository.
 
-    `issues` are those with the label `thesis`, in any state. `pulls` are all pull requests, newest first. `comments`
-    holds, by thread number, every comment of those; a thread without comments may be missing.
+    `issues` are those with the label `thesis`, in any state. `pulls` are all pull requests, newest first.
+    `comments` holds, by thread number, every comment of those; a thread without comments may be missing.
     """
 
     repo: Repo
