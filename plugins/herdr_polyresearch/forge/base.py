@@ -68,7 +68,7 @@ class ForgeError(HerdrError):
 
 
 class AccessError(ForgeError):
-    """There is no token, the forge does not take it (401), or the account may not do this (403, no rate limit)."""
+    """There is no token, the forge does not take it (401), or the account may not do this (403, not a limit)."""
 
 
 class MissingError(ForgeError):

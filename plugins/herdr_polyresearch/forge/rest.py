@@ -1,4 +1,4 @@
-"""One GitHub's REST API, through PyGithub with its retries and its pauses off: what failed, how, and what may be repeated."""
+"""Requests to a GitHub, by PyGithub with its retries and pauses off: what failed, and what may be repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import requests
 from github import Auth, Github, GithubException
 from urllib3.exceptions import NewConnectionError
 
-from herdr_polyresearch.forge.base import AccessError, ForgeError, MissingError, QuotaError, UnreachableError
+from herdr_polyresearch.forge.base import (
+    AccessError,
+    ConflictError,
+    ForgeError,
+    MissingError,
+    QuotaError,
+    RejectedError,
+    StaleHeadError,
+    UnreachableError,
+)
 from herdr_polyresearch.forge.waiting import Clock, spell
 
 PAGE = 100
@@ -44,7 +53,7 @@ class UnclearError(Exception):
 
 
 class Quota(msgspec.Struct, frozen=True):
-    """What the last answer said of the primary limit: requests per hour, left, and when it starts anew (epoch)."""
+    """What the last answer said of the primary limit: requests an hour, left, and when it starts anew (epoch)."""
 
     limit: int
     remaining: int
@@ -189,7 +198,7 @@ class Rest:
         if error.status == 401:
             return AccessError(
                 f"{self.host} does not accept the token: {message}",
-                fix=f"gh auth login --hostname {self.host.removeprefix('api.')}, or set GITHUB_TOKEN to a valid one",
+                fix=f"gh auth login --hostname {self.host.removeprefix('api.')}, or set a valid GITHUB_TOKEN",
             )
         if error.status == 403:
             return AccessError(
@@ -201,7 +210,10 @@ class Rest:
                 f"{where} says: {message}",
                 fix="check --repo and the number, and that the token may see this repository",
             )
-        return ForgeError(f"{where} answered {error.status}: {message}", status=error.status)
+        kind = {405: ConflictError, 409: StaleHeadError, 422: RejectedError}.get(error.status, ForgeError)
+        return kind(
+            f"{where} answered {error.status}: {message}", fix="see what it says, and `polyresearch status`"
+        )
 
     def _limit(self, headers: Mapping[str, Any]) -> tuple[str, float | None]:
         """Name a rate limit, and how long it lasts as far as it says."""
@@ -225,9 +237,15 @@ def said(error: GithubException) -> str:
     """GitHub's own words for a failure, with the detail of a 422."""
     data = error.data if isinstance(error.data, dict) else {}
     message = str(data.get("message") or error.message or "no reason given")
-    details = [str(row.get("message") or f"{row.get('field')} {row.get('code')}") if isinstance(row, dict) else str(row)
-               for row in data.get("errors") or ()]  # fmt: skip
+    details = [detail(row) for row in data.get("errors") or ()]
     return f"{message} ({'; '.join(details)})" if details else message
+
+
+def detail(row: Any) -> str:
+    """One line of a validation error."""
+    if not isinstance(row, dict):
+        return str(row)
+    return str(row.get("message") or f"{row.get('field')} {row.get('code')}")
 
 
 def why_no_answer(error: requests.RequestException) -> str:

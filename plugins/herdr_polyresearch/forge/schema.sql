@@ -7,6 +7,9 @@ CREATE TABLE repo (
     created_at TEXT NOT NULL
 ) STRICT;
 
+-- Who may push; nobody listed means everybody.
+CREATE TABLE collaborator (login TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
 -- Issues and pull requests share one sequence of numbers, as people expect.
 CREATE TABLE thread (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -42,7 +42,7 @@ def parse_address(text: str, *, host: str = GITHUB) -> Address:
     """Read a repository's address.
 
     Args:
-        text: `owner/name`, `host/owner/name`, or a remote's URL (https, ssh://, git://, or scp's `git@host:path`).
+        text: `owner/name`, `host/owner/name`, or a remote's URL (https, ssh://, git://, scp's `git@host:path`).
         host: the host meant by a bare `owner/name`.
 
     Raises:
