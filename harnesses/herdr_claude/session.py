@@ -10,7 +10,7 @@ from herdr.api import Usage, json_lines
 
 
 def transcripts(profile: Path, session_id: str) -> list[Path]:
-    """The transcript of a session, wherever it ran, and those of the helpers that it started."""
+    """The transcript of a session, wherever it ran, and those of the subagents that it started."""
     projects = profile / "projects"
     return [*projects.glob(f"*/{session_id}.jsonl"), *projects.glob(f"*/{session_id}/**/*.jsonl")]
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
+
+#: Seconds in which all rings are one: a hundred panes that print at once wake everybody once.
+TOGETHER = 0.01
 
 
 class Bell:
@@ -10,9 +15,16 @@ class Bell:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
+        self._pending = False
 
     def ring(self) -> None:
-        """Wake everybody who waits now."""
+        """Wake everybody who waits, in a moment; from the event loop only."""
+        if not self._pending:
+            self._pending = True
+            asyncio.get_running_loop().call_later(TOGETHER, self._swing)
+
+    def _swing(self) -> None:
+        self._pending = False
         self._event.set()
         self._event = anyio.Event()
 

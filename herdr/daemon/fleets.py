@@ -13,7 +13,7 @@ from herdr.daemon.judging import want_score
 from herdr.daemon.world import ACTOR, Fleet, World, log
 from herdr.harness.registry import Harnesses
 from herdr.mux.server import TmuxServer
-from herdr.runtime.pane import Change, PaneRuntime
+from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import define, register
 from herdr.store.rows import Evaluator, Project, fetch, find, get, update
 
@@ -22,9 +22,10 @@ NO_SUBPROCESS = 'runtime = "subprocess" cannot run agents yet: set runtime = "he
 
 async def take_in(world: World) -> None:
     """Open a fleet for every project that has none yet; one that fails is told, and tried at the next change."""
-    for project in fetch(world.store, Project, "ORDER BY id"):
-        if project.id not in world.fleets:
-            await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
+    async with world.taking_in:
+        for project in fetch(world.store, Project, "ORDER BY id"):
+            if project.id not in world.fleets:
+                await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
 
 
 async def _open(world: World, project: Project) -> None:
@@ -46,15 +47,10 @@ async def _open(world: World, project: Project) -> None:
         height=config.tmux.height,
     )
     fleet = Fleet(project, config, _harnesses(world, config), runtime)
-    runtime.on_change(partial(_changed, world, fleet))
+    runtime.on_change(lambda _: world.bell.ring())
     await _choose_rotation(fleet)
     world.fleets[project.id] = fleet
     await reload(world, fleet)
-    world.bell.ring()
-
-
-def _changed(world: World, fleet: Fleet, change: Change) -> None:
-    fleet.note_change(change.pane)
     world.bell.ring()
 
 

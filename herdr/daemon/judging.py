@@ -77,11 +77,17 @@ async def enter_commits(world: World, fleet: Fleet, run: Run) -> None:
             _enter(store, project, run, position, one)
 
 
+def place_of(fleet: Fleet, run: Run) -> tuple[Path, str]:
+    """Where the commits of a run are, and the revision that has them: its worktree, or its branch without one."""
+    if run.worktree is not None and Path(run.worktree).is_dir():
+        return Path(run.worktree), "HEAD"
+    return fleet.root, f"refs/heads/{run.branch}"
+
+
 def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[Found]:
     """The new commits of a run, oldest first, each pinned so that nothing can prune it."""
-    tip = Path(run.worktree) if run.worktree else None
-    where, rev = (tip, "HEAD") if tip is not None and tip.is_dir() else (fleet.root, run.branch or base)
-    commits = new_commits(where, base, rev)
+    where, tip = place_of(fleet, run)
+    commits = new_commits(where, base, tip)
     patterns = read_definition(evaluator).protected
     found = []
     for number, commit in enumerate(commits, 1):

@@ -17,10 +17,11 @@ from herdr.api import Cause, ClaimAnswer, Harness, Launch, LaunchContext
 from herdr.daemon.briefing import compose_brief
 from herdr.daemon.world import ACTOR, Fleet, World, base_environment
 from herdr.errors import HerdrError
+from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
-from herdr.repo.worktrees import create_run_worktree, verify
+from herdr.repo.worktrees import ensure_run_worktree, verify
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.processes import MARK, mark
 from herdr.store.connection import Store
@@ -88,8 +89,7 @@ async def prepare_worktree(world: World, fleet: Fleet, run: Run) -> Run:
 
 
 def _prepare(world: World, fleet: Fleet, path: Path, branch: str, base: str) -> None:
-    if not path.exists():
-        create_run_worktree(fleet.root, path=path, branch=branch, commit=base)
+    ensure_run_worktree(fleet.root, path=path, branch=branch, commit=base)
     verify(path, root=fleet.root, branch=branch, base=base)
     furnish(path, root=fleet.root, link=fleet.config.link, workspace=world.home.workspace(fleet.name))
     make_agent_folder(path)
@@ -109,7 +109,7 @@ async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
         brief = await compose_brief(world, fleet, run, agent)
         atomic_write(context.brief, brief)
         start = await anyio.to_thread.run_sync(harness.launch, context)
-        await anyio.to_thread.run_sync(_write_seeds, start)
+        await anyio.to_thread.run_sync(write_seeds, start.seeds)
         request = _request(world, run, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
@@ -139,6 +139,7 @@ def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Har
         model=agent.model,
         session_id=agent.session_id,
         environ=base_environment(),
+        settings=fleet.settings_for(harness.name),
     )
 
 
@@ -180,13 +181,6 @@ def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stam
     if in_argv:
         values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
     insert(store, Message, values)
-
-
-def _write_seeds(start: Launch) -> None:
-    for seed in start.seeds:
-        if seed.replace or not seed.path.exists():
-            seed.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_write(seed.path, seed.content, seed.mode)
 
 
 def _request(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import anyio.to_thread
 
+from herdr.api import Cause
 from herdr.campaign.outcome import (
     Outcome,
     RunFacts,
@@ -34,11 +36,13 @@ from herdr.daemon.rebase import rebase
 from herdr.daemon.remains import Remains, collect
 from herdr.daemon.supervisor import Ending, Supervisor
 from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
+from herdr.errors import HerdrError
 from herdr.repo.clean import removable, remove_run_worktree
 from herdr.repo.refs import pinned
 from herdr.runtime.api import Place
 from herdr.runtime.launchfile import revoke_launch
 from herdr.store.connection import Store
+from herdr.store.failures import StoreError
 from herdr.store.rows import Agent, Comment, Idea, Run, find, get, insert, update
 
 
@@ -77,8 +81,25 @@ async def _prepared(world: World, fleet: Fleet, run: Run) -> bool:
         except RefusedByPluginError as refusal:
             _refuse(world, run, refusal)
             return False
-    await prepare_worktree(world, fleet, run)
+    try:
+        await prepare_worktree(world, fleet, run)
+    except StoreError:
+        raise
+    except HerdrError as error:
+        # No agent without a verified worktree: this start has failed, and the next is tried after a pause.
+        if _failed_again(world, run) == "fail":
+            _end_run(world, run, run_outcome(RunFacts(start_failed=True)), detail=error.message)
+            return False
+        raise
     return True
+
+
+def _failed_again(world: World, run: Run) -> Literal["restart", "fail"]:
+    """Count one more failed start of a run, and say what the rule makes of it."""
+    failures = run.failed_starts + 1
+    with world.transaction() as store:
+        update(store, Run, run.id, {"failed_starts": failures, "actor": ACTOR})
+    return after_failed_start(failures)
 
 
 async def _one_agent(world: World, fleet: Fleet, run: Run, launched: Launched | None) -> bool:
@@ -127,12 +148,8 @@ async def _conclude(
     failed = failed_start(start)
     _close_agent(world, agent, ending, remains, failed=failed)
     run = get(world.store, Run, run.id)
-    if failed:
-        failures = run.failed_starts + 1
-        with world.transaction() as store:
-            update(store, Run, run.id, {"failed_starts": failures, "actor": ACTOR})
-        if after_failed_start(failures) == "restart" and not run.cancel_requested:
-            return True
+    if failed and _failed_again(world, run) == "restart" and not run.cancel_requested:
+        return True
     _end_run(world, run, run_outcome(_run_facts(world, run, ending, remains, start_failed=failed)))
     return False
 
@@ -178,7 +195,7 @@ def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *
             agent.id,
             {
                 "state": "ended",
-                "cause": ending.cause,
+                "cause": _cause(ending) if failed else ending.cause,
                 "cause_detail": ending.detail or None,
                 "failed_start": failed,
                 "ended_at": world.stamp(),
@@ -194,16 +211,22 @@ def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *
         )
 
 
+def _cause(ending: Ending) -> Cause:
+    """Why a start failed: every one has a cause (DESIGN §10)."""
+    crashed = ending.exit is not None and ending.exit.signal is not None
+    return ending.cause or ending.hint or ("crashed" if crashed else "exited")
+
+
 # --- the run ----------------------------------------------------------------------------------------------------
 
 
-def _end_run(world: World, run: Run, outcome: Outcome) -> None:
+def _end_run(world: World, run: Run, outcome: Outcome, *, detail: str = "") -> None:
     """Write how a run ended; a lost one goes back to the queue as it is, to be started again."""
     values: dict[str, object] = {"state": outcome.state, "actor": ACTOR}
     if outcome.state != "queued":
         values |= {
             "end_cause": outcome.end,
-            "end_detail": outcome.detail,
+            "end_detail": f"{outcome.detail}: {detail}" if detail else outcome.detail,
             "counts": outcome.counts,
             "finished_at": world.stamp(),
         }

@@ -56,6 +56,15 @@ async def serve(home: Home) -> None:
         write_shim(home.bin)
         give_back(store)
         world.emit("daemon.started", pid=os.getpid(), version=__version__)
+        await _run(world)
+        world.emit("daemon.stopped", pid=os.getpid())
+    finally:
+        store.close()
+
+
+async def _run(world: World) -> None:
+    """Run every part side by side until a signal says to stop, then let go of tmux."""
+    try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_signals, world, tasks)
             for part in (
@@ -64,13 +73,14 @@ async def serve(home: Home) -> None:
                 Lanes(world, tasks).run,
                 Steering(world).run,
                 Mailboxes(world, tasks).run,
-                Outbox(store, host, world.bell).run,
+                Outbox(world.store, world.host, world.bell).run,
             ):
                 tasks.start_soon(part)
             await take_in(world)
-        world.emit("daemon.stopped", pid=os.getpid())
     finally:
-        store.close()
+        with anyio.CancelScope(shield=True):
+            for fleet in world.fleets.values():
+                await fleet.runtime.aclose()
 
 
 def gather_harnesses(host: PluginHost) -> Harnesses:

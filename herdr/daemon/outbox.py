@@ -23,6 +23,8 @@ log = logging.getLogger("herdr.outbox")
 
 Arguments = dict[str, Any]
 FIRST_RETRY, LAST_RETRY = 1.0, 300.0
+#: Seconds to wait when it is not the plugin that failed.
+PAUSE = 10.0
 
 
 def _agent(store: Store, event: Event) -> Arguments | None:
@@ -108,15 +110,19 @@ class Outbox:
 
     async def _feed(self, plugin: str) -> None:
         while True:
-            try:
-                with store_errors(self._store.path):
-                    wait = await self.step(plugin)
-            except HerdrError:
-                # A store that is locked or full: nothing was taken, so the same fact comes again.
-                log.exception("cannot feed the plugin %s", plugin)
-                wait = FIRST_RETRY
+            wait = await self._try(plugin)
             if wait != 0:
                 await self._bell.wait(wait)
+
+    async def _try(self, plugin: str) -> float | None:
+        try:
+            with store_errors(self._store.path):
+                return await self.step(plugin)
+        except Exception:
+            # The store is locked or full, say. Nothing was noted down, so the same fact comes again.
+            log.exception("cannot feed the plugin %s", plugin)
+            await anyio.sleep(PAUSE)
+            return 0.0
 
     async def step(self, plugin: str) -> float | None:
         """Give a plugin the next fact, if there is one and it is due.

@@ -15,6 +15,8 @@ from herdr.daemon.world import World
 LOOK = 0.1
 #: Looks between two stats of every piloop.toml.
 CONFIG_EVERY = 10
+#: Looks between two tries to open the projects that are not open.
+FLEETS_EVERY = 100
 
 
 class Pulse:
@@ -32,6 +34,9 @@ class Pulse:
             await self._world.guard("noticing changes", self._look)
             if looks % CONFIG_EVERY == 0:
                 await self._world.guard("reading piloop.toml", self._look_at_files)
+            if looks % FLEETS_EVERY == 0:
+                # One that could not be opened, because tmux was missing say, is tried again.
+                await take_in(self._world)
             looks += 1
             await anyio.sleep(LOOK)
 

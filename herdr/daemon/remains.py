@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import msgspec
 
 from herdr.api import Usage
-from herdr.daemon.judging import RECOVERED
+from herdr.daemon.judging import RECOVERED, place_of
 from herdr.daemon.launcher import Launched
 from herdr.daemon.world import Fleet, World
 from herdr.home import atomic_write
@@ -41,9 +40,7 @@ async def collect(world: World, fleet: Fleet, run: Run, agent: Agent, launched: 
     if launched is not None:
         usage = await anyio.to_thread.run_sync(launched.harness.usage, launched.context)
     base = get(world.store, Candidate, run.base_id).commit_sha
-    if run.worktree is None or not Path(run.worktree).is_dir():
-        return Remains(usage=usage, last_line=last_line)
-    work = partial(_commits, Path(run.worktree), base, agent, fleet.config.link)
+    work = partial(_commits, fleet, run, base, agent)
     commits, recovered = await anyio.to_thread.run_sync(work)
     return Remains(commits=commits, recovered=recovered, usage=usage, last_line=last_line)
 
@@ -60,9 +57,13 @@ async def _save_screen(fleet: Fleet, launched: Launched) -> str | None:
     return said[-1][:200] if said else None
 
 
-def _commits(worktree: Path, base: str, agent: Agent, link: tuple[str, ...]) -> tuple[int, bool]:
-    before = new_commits(worktree, base, "HEAD")
+def _commits(fleet: Fleet, run: Run, base: str, agent: Agent) -> tuple[int, bool]:
+    """How many commits the agents of a run made, and whether there is one that herdr made for them."""
+    where, tip = place_of(fleet, run)
+    commits = new_commits(where, base, tip)
+    own = [commit for commit in commits if not commit.trailer(RECOVERED)]
+    if where == fleet.root:
+        return len(own), len(own) < len(commits)
     message = f"Uncommitted work of {agent.name}\n\n{RECOVERED}: {agent.name}"
-    left = commit_leftovers(worktree, message, exclude=link)
-    own = [commit for commit in before if not commit.trailer(RECOVERED)]
-    return len(own), left.commit is not None or len(own) < len(before)
+    left = commit_leftovers(where, message, exclude=fleet.config.link)
+    return len(own), left.commit is not None or len(own) < len(commits)

@@ -26,13 +26,16 @@ STILL = 5.0
 #: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
 BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
-QUIET, EAGER = 5.0, 0.25
+QUIET, SECOND, EAGER = 5.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it."""
+    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it.
+
+    `cause` is why herdr gave it up; `hint` is what the last screen of one that ended by itself says.
+    """
 
     exit: Exit | None = None
     launched: bool = True
@@ -41,6 +44,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
     blocked: bool = False
     cause: Cause | None = None
+    hint: Cause | None = None
     detail: str = ""
 
 
@@ -91,7 +95,7 @@ class Supervisor:
                 left = read_exit(folder)
                 if left is not None:
                     return _never_ran(left)
-                if await self._fleet.runtime.screen(self._place) is None:
+                if not await self._fleet.runtime.holds(self._place):
                     return Ending(lost=True, detail="its tmux window is gone")
                 await anyio.sleep(0.02)
         return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
@@ -148,12 +152,12 @@ class Supervisor:
             if stop is not None:
                 return stop
             if not delivered:
-                await self._wait(EAGER if has_waiting(self._world.store, self._agent.id) else QUIET)
+                await self._wait(self._patience())
         return await self._exited()
 
     async def _look(self) -> None:
         """Read the pane if it changed, and note the state that it shows."""
-        if not self._fleet.take_change(self._place.pane) and self._screen is not None:
+        if self._screen is not None and not self._fleet.runtime.changed(self._place):
             return
         screen = await self._fleet.runtime.screen(self._place)
         if screen is None:
@@ -232,9 +236,13 @@ class Supervisor:
 
     async def _exited(self) -> Ending:
         left = read_exit(self._context.state_dir)
-        if left is None or (left.signal is not None and await self._fleet.runtime.screen(self._place) is None):
+        if left is None or (left.signal is not None and not await self._fleet.runtime.holds(self._place)):
             return Ending(lost=True, detail="its tmux server or its machine went away")
-        return Ending(exit=left)
+        if left.error is not None:
+            return _never_ran(left)
+        await self._look()
+        hint = self._reading.cause
+        return Ending(exit=left, hint=hint, detail=self._reading.evidence if hint else "")
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
@@ -255,6 +263,12 @@ class Supervisor:
 
     async def _wait(self, seconds: float) -> None:
         await self._world.bell.wait(min(seconds, self._next_deadline()))
+
+    def _patience(self) -> float:
+        if has_waiting(self._world.store, self._agent.id):
+            return EAGER
+        # What was printed within the second of the last look is not announced again.
+        return SECOND if self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
         now = self._world.now()

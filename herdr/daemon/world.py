@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -40,17 +40,11 @@ class Fleet:
         self.harnesses = harnesses
         self.runtime = runtime
         self.rotation: tuple[str, ...] = ()
-        self._changed: set[str] = set()
 
-    def note_change(self, pane: str) -> None:
-        """Remember that a pane has something new."""
-        self._changed.add(pane)
-
-    def take_change(self, pane: str) -> bool:
-        """Whether a pane has something new since this was last asked."""
-        fresh = pane in self._changed
-        self._changed.discard(pane)
-        return fresh
+    def settings_for(self, harness: str) -> Mapping[str, object]:
+        """The `[plugins.<name>]` table of the plugin that a harness came from."""
+        table = self.config.plugins.get(self.harnesses.origin.get(harness, ""))
+        return table if isinstance(table, Mapping) else {}
 
 
 class World:
@@ -63,6 +57,8 @@ class World:
         self.harnesses = harnesses
         self.bell = Bell()
         self.fleets: dict[int, Fleet] = {}
+        #: Held while fleets are opened, so that no project is opened twice.
+        self.taking_in = anyio.Lock()
         #: Set when the agents are to be ended before the daemon stops.
         self.ending = False
 

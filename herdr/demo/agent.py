@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from herdr.errors import HerdrError
 
 from .ideas import IDEAS, DemoIdea
 from .steps import Add, Check, Commit, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step, apply_edit
-from .terminal import Terminal
+from .terminal import WORKING, Terminal
 
 # Lines of a command's output that are worth a place in the pane: the last ones.
 SHOWN = 6
@@ -65,9 +67,7 @@ class Agent:
 
     def shell(self, *argv: str) -> str:
         """Run a command, taking messages meanwhile; show its end, and return what it printed."""
-        self.terminal.say(
-            f"  $ {' '.join(Path(argv[0]).name if n == 0 else part for n, part in enumerate(argv))}"
-        )
+        self.terminal.say(f"  $ {shlex.join([Path(argv[0]).name, *argv[1:]])}")
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
             try:
                 process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -87,15 +87,24 @@ class Agent:
         self.lengths += re.findall(r"^METRIC length=(\S+)$", output, flags=re.MULTILINE)
 
     def _listen(self, step: Listen) -> None:
-        self.terminal.pause(0 if self.terminal.messages else step.seconds)
-        wanted = re.findall(rf"(\d+) {step.word}", "\n".join(self.terminal.messages))
+        end = time.monotonic() + step.seconds
+        while not (wanted := self._asked(step.word)) and (left := end - time.monotonic()) > 0:
+            # It counts down, so that nobody takes an agent that waits for one that has finished.
+            self.terminal.show(f"  waiting for a word: {left:.0f} s")
+            self.terminal.pause(min(left, 1.0))
+        self.terminal.show(WORKING)
         if not wanted:
             self.do(Say("Nobody objects, so it stays as it is."))
             return
-        self.do(Say(f"Understood: {wanted[-1]} {step.word}."))
-        self.do(Set(step.path, step.name, wanted[-1]))
+        self.do(Say(f"Understood: {wanted} {step.word}."))
+        self.do(Set(step.path, step.name, wanted))
         self.do(Check())
-        self.do(Commit(f"Use {wanted[-1]} {step.word}, as asked"))
+        self.do(Commit(f"Use {wanted} {step.word}, as asked"))
+
+    def _asked(self, word: str) -> str | None:
+        """The number that the latest message about it names; other messages are only information."""
+        numbers = re.findall(rf"(\d+) {word}", "\n".join(self.terminal.messages))
+        return numbers[-1] if numbers else None
 
 
 def main(argv: Sequence[str]) -> int:
@@ -104,8 +113,7 @@ def main(argv: Sequence[str]) -> int:
     if any(isinstance(step, DieOnFirstStart) for step in idea.script) and _first_start(idea):
         print("cannot start: the licence server did not answer", file=sys.stderr)
         return 1
-    with Terminal() as terminal:
-        terminal.say(f"scripted agent · {idea.title}")
+    with Terminal(f"scripted agent · {idea.title}") as terminal:
         agent = Agent(terminal, _run())
         for step in idea.script:
             agent.do(step)

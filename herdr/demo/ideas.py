@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from .steps import Add, Check, Commit, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step
@@ -13,6 +15,12 @@ OR_THREE_OPT = "tour/passes/or_three_opt.py"
 KICKS = "tour/polish/kicks.py"
 
 
+Promise = Literal["wins", "regresses", "cheats", "crashes", "finds"]
+
+#: The good first steps. Each of them wins on top of any of the others, so their order is free.
+STEPS = ("two_opt", "greedy", "or_opt", "or_three_opt")
+
+
 class DemoIdea(msgspec.Struct, frozen=True, kw_only=True):
     """An idea as `piloop idea add` takes it, and the script of the agent that tries it."""
 
@@ -22,6 +30,10 @@ class DemoIdea(msgspec.Struct, frozen=True, kw_only=True):
     plan: str
     priority: int
     script: tuple[Step, ...]
+    after: tuple[str, ...] = ()
+    """Keys of the ideas it builds on. With them, its outcome does not depend on who is quicker."""
+    promise: Promise | None = None
+    """What must come of it, however busy the machine is; None where that depends on the others."""
     steer: str | None = None
     """What to tell its running agent, so that its result changes."""
 
@@ -33,6 +45,7 @@ IDEAS = (
         hypothesis="Nearest neighbour leaves crossings; each one that is undone shortens the tour.",
         plan="A pass that tries to join each city to its nearest ones and turns the part between around.",
         priority=0,
+        promise="wins",
         script=(
             Say("The tour of nearest neighbours crosses itself all over: far legs at its end."),
             Look(),
@@ -49,6 +62,7 @@ IDEAS = (
         hypothesis="A walk to the nearest city pays at its end; joining the shortest roads first does not.",
         plan="A start that sorts all roads and joins paths; name it in the settings.",
         priority=0,
+        promise="wins",
         script=(
             Say("A nearest neighbour walk forgets cities and comes back for them over long legs."),
             Look(),
@@ -66,6 +80,7 @@ IDEAS = (
         hypothesis="Numbers below 100 are easier to compare.",
         plan="Divide by 1000 where the length is printed.",
         priority=1,
+        promise="cheats",
         script=(
             Say("The metric is large; its unit is only a convention."),
             Replace(
@@ -85,6 +100,7 @@ IDEAS = (
         hypothesis="Some cities hang on the wrong part of the tour, and no 2-opt step can bring them over.",
         plan="A pass that takes out single cities first, then chains of up to three, and tries both directions.",
         priority=1,
+        promise="wins",
         script=(
             Say("Single cities first: the simplest move that 2-opt does not have."),
             Add(OR_OPT),
@@ -104,6 +120,7 @@ IDEAS = (
         hypothesis="Long parts sit in the wrong order too, not only chains of three.",
         plan="A pass over triples of roads that keeps every direction.",
         priority=1,
+        promise="wins",
         script=(
             DieOnFirstStart(),
             Say("Three roads at once, without turning anything around."),
@@ -120,13 +137,15 @@ IDEAS = (
         hypothesis="A space-filling curve visits neighbours together and needs no distances at all.",
         plan="Sort the cities by their place on the curve; name the start in the settings.",
         priority=1,
+        after=("two_opt",),
+        promise="regresses",
         script=(
             Say("A curve that fills the square never jumps far."),
             Add("tour/starts/hilbert.py"),
             Set(SETTINGS, "START", '"hilbert"'),
             Check(),
             Say("Longer than before, where a crowd of cities lies on both sides of a corner of the curve."),
-            Commit("Start along a Hilbert curve\n\nIt is longer: kept for the record."),
+            Commit("Sort the cities along a curve\n\nIt is longer: committed for the record."),
             Find("A Hilbert start gives {last}. It is quick, but a tour of 250 cities does not need quick."),
         ),
     ),
@@ -137,6 +156,8 @@ IDEAS = (
         plan="Swap two short parts at random, run the passes around them, keep what is not longer.",
         priority=2,
         steer="Use 800 kicks: most of the budget is still unspent",
+        promise="wins",
+        after=STEPS,
         script=(
             Say("All passes stop at the first local optimum, with most of the budget left."),
             Look(),
@@ -144,7 +165,7 @@ IDEAS = (
             Check(),
             Commit("Kick the tour and repair around the kick"),
             Say("60 kicks are a careful start. How many are too many?", 0.2),
-            Listen(KICKS, "KICKS", "kicks", 8.0),
+            Listen(KICKS, "KICKS", "kicks", 60.0),
             Find("Kicks take the tour from a local optimum to {last}."),
         ),
     ),
@@ -154,11 +175,12 @@ IDEAS = (
         hypothesis="One round of swaps between neighbours costs nothing and may still find something.",
         plan="A polish that goes once around the trip.",
         priority=3,
+        promise="crashes",
         script=(
             Say("Four cities in a row: exchange the middle two when that is shorter."),
             Add("tour/polish/exchange.py"),
             Say("Small enough to go without a check."),
-            Commit("Exchange cities that follow each other"),
+            Commit("Exchange neighbours once around the trip"),
             Find("One round of exchanges, not measured."),
         ),
     ),
@@ -168,6 +190,7 @@ IDEAS = (
         hypothesis="Where a city lies between crowds, its five nearest ones all belong to one of them.",
         plan="One line in the settings.",
         priority=3,
+        after=STEPS,
         script=(
             Say("Five is little for clustered cities."),
             Set(SETTINGS, "NEIGHBOURS", "8"),
@@ -182,6 +205,7 @@ IDEAS = (
         hypothesis="250 cities are few; an exact search may finish within the budget.",
         plan="Estimate the size of the search tree first; stop if it is hopeless.",
         priority=4,
+        promise="finds",
         script=(
             Say("A bound first: the shortest two roads at each city, halved."),
             Check(),

@@ -1,4 +1,4 @@
-"""The scripted agent's end of its pane: lines scroll, and at the bottom `> ` takes messages at any time."""
+"""The scripted agent's end of its pane: lines scroll over a line of status and `> `, which takes messages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import tty
 from types import TracebackType
 
 PROMPT = "> "
+#: The status by which herdr knows that it is busy; see piloop.toml.
+WORKING = "* working"
 PASTE_MARKS = ("\x1b[200~", "\x1b[201~")
 
 
@@ -21,8 +23,10 @@ class Terminal:
     Echo is ours, not the kernel's, so that a draft survives the lines printed meanwhile.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, title: str) -> None:
         self.messages: list[str] = []
+        self._title = title
+        self._status = WORKING
         self._draft = ""
         self._partial = b""
         self._open = True
@@ -32,6 +36,8 @@ class Terminal:
         if sys.stdin.isatty():
             self._saved = termios.tcgetattr(sys.stdin)
             tty.setcbreak(sys.stdin)
+        # First of all, because tmux keeps what is erased from the first row on, and it would be read again.
+        print(self._title)
         self._draw()
         return self
 
@@ -47,6 +53,12 @@ class Terminal:
         """Print above the prompt."""
         self._erase()
         print(text)
+        self._draw()
+
+    def show(self, status: str) -> None:
+        """Change the line above the prompt."""
+        self._erase()
+        self._status = status
         self._draw()
 
     def pause(self, seconds: float) -> None:
@@ -87,11 +99,11 @@ class Terminal:
 
     def _erase(self) -> None:
         if self._saved is not None:
-            rows = (len(PROMPT + self._draft) - 1) // shutil.get_terminal_size().columns
-            up = f"\x1b[{rows}A" if rows else ""
-            sys.stdout.write(f"\r{up}\x1b[J")
+            rows = 1 + (len(PROMPT + self._draft) - 1) // shutil.get_terminal_size().columns
+            sys.stdout.write(f"\r\x1b[{rows}A\x1b[J")
 
     def _draw(self) -> None:
         if self._saved is not None:
-            sys.stdout.write(PROMPT + self._draft)
+            # A status is short, so it is one row however narrow the pane is.
+            sys.stdout.write(f"{self._status}\n{PROMPT}{self._draft}")
         sys.stdout.flush()

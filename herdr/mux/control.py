@@ -128,7 +128,10 @@ class ControlClient:
 
     def on_gone(self, callback: Callable[[], None]) -> None:
         """Call `callback()` once when the server or session is lost, or the client was detached."""
-        self._gone_callbacks.append(callback)
+        if self._gone:
+            self._loop.call_soon(callback)
+        else:
+            self._gone_callbacks.append(callback)
 
     async def aclose(self) -> None:
         """Detach and wait until the client process has ended; the session and its agents live on."""
@@ -220,5 +223,6 @@ class _Pipes(asyncio.SubprocessProtocol):
         if fd == 1:
             self._client._fail()
 
-    def process_exited(self) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        # Not already at `process_exited`: what the client wrote last may still be unread then.
         self._client._process_ended()

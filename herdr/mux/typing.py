@@ -18,7 +18,7 @@ from herdr.harness.screen import Reading, read_screen
 from herdr.mux.capture import capture
 from herdr.mux.composer import holds, obstacle, refused, shows, takes_keys, times_received
 from herdr.mux.control import ControlClient
-from herdr.mux.errors import ServerGone, TmuxError
+from herdr.mux.errors import TmuxError
 from herdr.mux.quote import clean
 from herdr.runtime.api import Delivery, Screen
 
@@ -62,6 +62,7 @@ async def submit(
     *,
     screen: ScreenRules,
     send: SendRules,
+    typing: Callable[[], None] | None = None,
     evidence: Evidence | None = None,
     patience: Patience | None = None,
 ) -> Delivery:
@@ -73,15 +74,20 @@ async def submit(
         text: what to say; it is cleaned by the harness's rules first.
         screen: how to read the harness's screen.
         send: how it takes text.
+        typing: called right before the first byte is typed, to record that it must never be typed again.
         evidence: asks the harness's own files whether the text was taken, the best proof there is.
         patience: how long to wait for each step.
 
     Returns:
         `waiting` or `failed`: nothing was typed. `unconfirmed`: it was, and must never be typed again; the detail
         says what is known. `received`: there is evidence, named in the detail.
+
+    Raises:
+        ServerGone: tmux was lost before anything was typed.
     """
     async with client.pane_locks[pane]:
-        return await _Typist(client, pane, text, screen, send, evidence, patience or Patience()).submit()
+        typist = _Typist(client, pane, text, screen, send, evidence, patience or Patience())
+        return await typist.submit(typing)
 
 
 async def resume_submit(
@@ -126,22 +132,32 @@ class _Typist:
         self.evidence = evidence
         self.patience = patience
 
-    async def submit(self) -> Delivery:
+    async def submit(self, typing: Callable[[], None] | None) -> Delivery:
         never = refused(self.text, self.screen, self.send)
         if never is not None:
             return never
         before, in_the_way = await self._still()
         if in_the_way is not None:
             return in_the_way
+        if self.evidence is not None and await self.evidence():
+            # The same text was taken before, so the files cannot tell when it is taken again.
+            self.evidence = None
+        buffer = f"herdr-{self.pane[1:]}-{next(_buffers)}"
+        await self.client.run("set-buffer", "-b", buffer, "--", self.text)
+        if typing is not None:
+            typing()
         try:
-            await self._paste()
-        except ServerGone:
-            return _unconfirmed("tmux was lost while it was typed")
+            return await self._type(buffer, before)
         except TmuxError as error:
-            return Delivery(state="waiting", detail=error.message)
-        return await self._finish(before)
+            return _unconfirmed(f"tmux failed while it was typed: {error}")
 
     async def resume(self) -> Delivery:
+        try:
+            return await self._resume()
+        except TmuxError as error:
+            return _unconfirmed(f"tmux failed before it was confirmed: {error}")
+
+    async def _resume(self) -> Delivery:
         view = await self._look()
         if await self._proved(view, received_before=0):
             return _received("it had been taken already")
@@ -151,16 +167,14 @@ class _Typist:
             return _unconfirmed("the text stands in its input line, and Enter cannot be pressed now")
         return await self._confirm(view, folded=False)
 
-    async def _finish(self, before: _View) -> Delivery:
-        try:
-            if self.screen.composer is None:
-                await self._echoed()
-                return await self._confirm(before, folded=False)
-            if not await self._settled():
-                return _unconfirmed(await self._why_not_entered())
-            return await self._confirm(before, folded=True)
-        except ServerGone:
-            return _unconfirmed("tmux was lost after it was typed")
+    async def _type(self, buffer: str, before: _View) -> Delivery:
+        """Paste, bracketed where the program asked for that and with line ends as they are; then Enter."""
+        await self.client.run("paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", self.pane)
+        if self.screen.composer is None:
+            await self._echoed()
+        elif not await self._settled():
+            return _unconfirmed(await self._why_not_entered())
+        return await self._confirm(before, folded=True)
 
     async def _look(self) -> _View:
         lines = HISTORY if self.send.received is not None else 0
@@ -180,21 +194,6 @@ class _Typist:
             in_the_way = obstacle(view.screen, view.reading, self.screen, self.send)
         return view, in_the_way
 
-    async def _paste(self) -> None:
-        """Paste the text: bracketed where the program asked for that, line ends as they are."""
-        name = f"herdr-{self.pane[1:]}-{next(_buffers)}"
-        put, pasted = await self.client.run_many(
-            [
-                ("set-buffer", "-b", name, "--", self.text),
-                ("paste-buffer", "-p", "-r", "-d", "-b", name, "-t", self.pane),
-            ]
-        )
-        if isinstance(put, TmuxError):
-            raise put
-        if isinstance(pasted, TmuxError):
-            await self.client.run("delete-buffer", "-b", name)
-            raise pasted
-
     async def _echoed(self) -> None:
         """Give a program without an input line of its own the time to echo the text."""
         with anyio.move_on_after(self.send.settle):
@@ -205,7 +204,7 @@ class _Typist:
                 await anyio.sleep(self.patience.look)
 
     async def _settled(self) -> bool:
-        """Wait until the input line has held our text, unchanged and with no dialog open, for `settle`."""
+        """Wait until the input line has held our text, unchanged and with no dialog open, for a while."""
         deadline = anyio.current_time() + self.patience.seen
         since, last = anyio.current_time(), ""
         while anyio.current_time() < deadline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -32,8 +33,9 @@ class PaneInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What tmux knows about a pane.
 
     `in_mode` is set while a person scrolls in it; `agent` when herdr opened it; `dead` once its process has
-    ended, with the exit `status`, or None when a signal ended it, at `ended` in seconds since the epoch (0 in
-    tmux 3.2, which does not tell). `start_command` is the argv as tmux writes it.
+    ended, with the exit `status`, or None when a signal ended it, at `ended` in seconds since the epoch. Those
+    are None and 0 until tmux has reaped the process (3.3 can miss one until another ends; 3.2 never tells the
+    time). `start_command` is the argv as tmux writes it.
     """
 
     pane: str
@@ -129,7 +131,7 @@ async def prune_ended(client: ControlClient, keep: int = KEPT_ENDED) -> list[str
     panes = await list_panes(client)
     living = {pane.window for pane in panes if not pane.dead}
     ended = [pane for pane in panes if pane.agent and pane.window not in living]
-    oldest_first = sorted(ended, key=lambda pane: (pane.ended, int(pane.window[1:])))
+    oldest_first = sorted(ended, key=lambda pane: (pane.ended or math.inf, int(pane.window[1:])))
     closed = list(dict.fromkeys(pane.window for pane in oldest_first[: max(0, len(ended) - keep)]))
     for window in closed:
         await kill_window(client, window)

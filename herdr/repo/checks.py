@@ -22,8 +22,8 @@ MINIMUM_GIT = (2, 38)
 
 SYMLINK, SUBMODULE = 0o120000, 0o160000
 
-#: libgit2 refuses repos with these although reading them needs nothing special.
-HARMLESS_EXTENSIONS = ["partialclone", "relativeworktrees"]
+#: libgit2 refuses repos with these; what it cannot read in them, `git` reads.
+HARMLESS_EXTENSIONS = ["partialclone"]
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,5 +38,5 @@ def merge_onto(root: Path, *, onto: str, commit: str, message: str) -> str | Con
         raise GitError(("merge-tree", onto, commit), root, merged.err.strip())
     tree, *paths = merged.fields
     if merged.code == 1:
-        return Conflict(paths=tuple(dict.fromkeys(paths)))
+        return Conflict(paths=tuple(paths))
     return commit_tree(root, tree, parents=[onto, commit], message=message)

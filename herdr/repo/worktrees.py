@@ -56,6 +56,24 @@ def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
     return _create(root, path, branch, commit)
 
 
+def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> Worktree:
+    """The worktree that herdr made at `path` for `branch`, or else a new one.
+
+    For a run that is started again: a half-made worktree of a killed herdr is not taken for a whole one, and one
+    whose folder somebody deleted is made again from its branch, which has the run's commits.
+
+    Raises:
+        RefusedError: the path or the branch exists already and is something else.
+        GitError: git failed.
+    """
+    place = path.resolve()
+    for known in list_worktrees(root):
+        ours = known.made is not None and known.made.branch == branch
+        if ours and known.path.resolve() == place:
+            return known if path.is_dir() else _create(root, path, branch, commit, gone=True)
+    return create_run_worktree(root, path=path, branch=branch, commit=commit)
+
+
 def create_detached(root: Path, path: Path, commit: str) -> Worktree:
     """Make a worktree of exactly `commit` at `path`, on no branch: a place to score in.
 
@@ -70,9 +88,12 @@ def verify(worktree: Path, *, root: Path, branch: str, base: str) -> None:
     """Make sure that an agent launched here works where it should: this worktree, this branch, on this base.
 
     Raises:
-        HerdrError: git would climb to another repo, or the branch or the base differ.
+        HerdrError: git would climb to another repo, herdr did not finish making the worktree, or the branch
+            or the base differ.
     """
     _verify_place(worktree, root)
+    if made_by_herdr(common_dir(root), worktree) is None:
+        raise HerdrError(f"{worktree} was not made by herdr, or only half", fix="Move the folder away.")
     on = run_git(worktree, "symbolic-ref", "-q", "HEAD", check=False).text.removeprefix("refs/heads/")
     if on != branch:
         raise HerdrError(f"{worktree} is on {on or 'no branch'} and not on {branch}")
@@ -170,40 +191,46 @@ def delete_tree(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def _create(root: Path, path: Path, branch: str | None, commit: str) -> Worktree:
+def _create(root: Path, path: Path, branch: str | None, commit: str, *, gone: bool = False) -> Worktree:
+    """Make a worktree; `gone`: of a branch that is there, whose worktree's folder is not."""
     common = common_dir(root)
     path = path.parent.resolve() / path.name
     plan = Made(path=str(path), branch=branch, commit=resolve_commit(root, commit))
     with repo_lock(common) as lock:
         repair(root, common)
         # Only what a note names is ours to undo, so it is written once nothing is in the way.
-        _refuse_taken(root, common, plan)
-        with _noted(root, common, plan):
+        if gone and not path.exists() and (admin := _admin_folder(common, path)) is not None:
+            delete_tree(admin)
+        else:
+            _refuse_taken(root, common, plan)
+        with _noted(root, common, plan) as note:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-            place = ("--no-track", "-b", branch) if branch else ("--detach",)
-            add = ("worktree", "add", "--quiet", *place, "--", path, plan.commit)
+            place = ("--detach",) if branch is None else () if gone else ("--no-track", "-b", branch)
+            at = branch if gone and branch is not None else plan.commit
+            add = ("worktree", "add", "--quiet", *place, "--", path, at)
             run_git(root, *add, timeout=CHECKOUT_TIMEOUT, keep_open=(lock,))
             _verify_place(path, root)
             admin = _admin_folder(common, path)
             assert admin is not None, "git has just verified that the worktree is registered"
             warnings = init_submodules(path, root=root, common=common, keep_open=(lock,))
-            (admin / MARKER).write_bytes(msgspec.json.encode(plan))
+            # In one step from half made to made.
+            note.rename(admin / MARKER)
     return Worktree(path=path, branch=branch, commit=plan.commit, made=plan, warnings=tuple(warnings))
 
 
 @contextlib.contextmanager
-def _noted(root: Path, common: Path, plan: Made) -> Iterator[None]:
+def _noted(root: Path, common: Path, plan: Made) -> Iterator[Path]:
     """Undo `plan` if the body fails; if it is killed, the note lets the next call undo it."""
     note = own_folder(common) / f"undo-{os.urandom(8).hex()}.json"
     note.write_bytes(msgspec.json.encode(plan))
     try:
-        yield
+        yield note
     except BaseException:
         _undo(root, common, plan)
         note.unlink()
         raise
-    note.unlink()
+    note.unlink(missing_ok=True)
 
 
 def _undo(root: Path, common: Path, plan: Made) -> None:

@@ -106,6 +106,12 @@ class Runtime(Protocol):
     async def find(self, agent_id: int, state_dir: Path) -> Place | None:
         """Where an agent lives that an earlier daemon started, or None."""
 
+    async def holds(self, place: Place) -> bool:
+        """Whether the window is still there, with a program that runs in it or has ended."""
+
+    def changed(self, place: Place) -> bool:
+        """Whether reading the pane could show something new since it was last read."""
+
     async def screen(self, place: Place) -> Screen | None:
         """Read the pane, or None when it is gone."""
 

@@ -25,7 +25,7 @@ from herdr.mux.server import TmuxServer
 from herdr.mux.typing import resume_submit, submit
 from herdr.mux.windows import PaneInfo, kill_window, list_panes, open_window, prune_ended, set_title
 from herdr.runtime import wrapper
-from herdr.runtime.api import Delivery, LaunchRequest, Place, Screen
+from herdr.runtime.api import Delivery, LaunchRequest, Place, Runtime, Screen
 from herdr.runtime.ending import end_agent
 from herdr.runtime.launchfile import read_process, revoke_launch, write_launch
 from herdr.runtime.processes import MARK
@@ -55,8 +55,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
 
 
-class PaneRuntime:
-    """One project's agents in one tmux session; implements `runtime.api.Runtime`.
+class PaneRuntime(Runtime):
+    """One project's agents in one tmux session.
 
     A place is good after `launch` or `find` gave it, and as long as the tmux server lives: a new server gives the
     same ids to other panes. So a daemon that starts calls `find` for the agents that it knows.
@@ -97,9 +97,10 @@ class PaneRuntime:
         return runtime
 
     async def aclose(self) -> None:
-        """Let go of tmux; session and agents live on."""
+        """Let go of tmux; session and agents live on. Before a server is killed, or it would be started again."""
         if self._reconnect is not None:
             self._reconnect.cancel()
+            await asyncio.wait([self._reconnect])
         if self._client is not None:
             await self._client.aclose()
 
@@ -243,6 +244,15 @@ class PaneRuntime:
             self._server.ensure_session, self._project, self._cwd, self._width, self._height
         )
         client = await ControlClient.open(self._server.argv, session.id, self._server.environ)
+        try:
+            await self._greet(client)
+        except BaseException:
+            await client.aclose()
+            raise
+        return client
+
+    async def _greet(self, client: ControlClient) -> None:
+        """Find out whether this is the server and session of before, and have changes told."""
         (born,) = await client.run("display-message", "-p", "#{pid} #{start_time} #{session_id}")
         if born != self._born:
             first, self._born = not self._born, born
@@ -252,7 +262,6 @@ class PaneRuntime:
         await client.subscribe("dead", "%*", "#{pane_dead}", self._on_dead)
         await client.subscribe("title", "%*", "#{pane_title}", self._on_title)
         await client.subscribe("activity", "%*", "#{window_activity}", self._on_activity)
-        return client
 
     def _lost(self) -> None:
         """Connect anew at once, so that changes go on being told."""

@@ -19,8 +19,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # at run time importing typing would be a tenth of the start
+    from collections.abc import Mapping
+    from typing import Any, NoReturn
 
 NOTHING_TO_START = 75
 CANNOT_RECORD = 74

@@ -102,7 +102,6 @@ def migrate(path: Path, steps: Sequence[Step] | None = None) -> None:
     with store_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with migration_lock(path):
-            refuse_remains(path)
             if path.exists():
                 upgrade(path, steps)
             else:

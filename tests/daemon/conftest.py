@@ -1,4 +1,4 @@
-"""A small campaign for tests: a repo whose score is the number in a file, and a real daemon on a home of its own."""
+"""A small campaign for tests: a repo whose score is the number in a file, and a real daemon."""
 
 from __future__ import annotations
 

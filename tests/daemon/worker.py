@@ -1,7 +1,7 @@
 """A scripted agent for tests: does, line by line, what the `DO` lines of its idea's plan say.
 
-It runs in a real pane as a `command` harness, with the brief's path as its argument, and reads typed lines from its
-terminal like a model's CLI would.
+It runs in a real pane as a `command` harness, with the brief's path as its argument, and reads typed lines from
+its terminal like a model's CLI would.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ def commit(words: str) -> None:
     Path("number.txt").write_text(number.partition("=")[2] + "\n")
     git("add", "-A")
     git("commit", "-q", "--allow-empty", "-m", (message or f"number {number}").replace("\\n", "\n"))
+    sha = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    note(f"committed {sha}")
 
 
 def write(words: str) -> None:
@@ -71,7 +73,7 @@ def piloop(words: str) -> None:
 
 def spawn(words: str) -> None:
     """Start a child that has a session of its own and ignores hangups."""
-    subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])  # noqa: S602
+    subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])
 
 
 COMMANDS = {

@@ -85,7 +85,7 @@ def test_a_draft_of_several_lines() -> None:
 
 CLAUDE_LOG = "● Bash(cat log)\n  ⎿  API Error: 500 Internal server error\n"
 QUOTED = {
-    "claude": "● It asked: Do you want to create hello.txt?\n  ❯ 1. Yes\n    2. No\n  Esc to cancel\n",
+    "claude": "● It asked:\n  Do you want to create hello.txt?\n  ❯ 1. Yes\n    2. No\n  Esc to cancel\n",
     "claude-2.1.332": "● The log says `Quick safety check: trust this folder`, Esc to cancel.\n",
     "codex": "• The dialog was:\n  Would you like to run the following command?\n  › 1. Yes, proceed (y)\n"
     "  Press enter to confirm or esc to cancel\n  Worked for 3s • 14:16\n",

@@ -36,6 +36,8 @@ RULES = ScreenRules(
 )
 SEND = SendRules(settle=0.15, while_busy=True, newline="keep")
 PATIENCE = Patience(look=0.02, seen=2, again=0.3, taken=2.5, proof=0.3)
+#: For texts that are not going to arrive.
+SHORT_PATIENCE = Patience(look=0.02, seen=0.8, again=0.15, taken=0.8, proof=0.3)
 
 
 @pytest.fixture
@@ -90,7 +92,7 @@ class Mux:
     def __init__(self, server: TmuxServer, client: ControlClient, root: Path) -> None:
         self.server, self.client, self.root = server, client, root
         self.until = until
-        self.rules, self.send, self.patience = RULES, SEND, PATIENCE
+        self.rules, self.send, self.patience, self.short = RULES, SEND, PATIENCE, SHORT_PATIENCE
         self._count = 0
 
     async def open(self, *argv: str, name: str = "agent", width: int = 200, height: int = 50) -> Program:

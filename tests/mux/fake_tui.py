@@ -25,7 +25,9 @@ def arguments() -> argparse.Namespace:
     options.add_argument(
         "--lines", action="store_true", help="no screen of its own: reads lines, as a script does"
     )
-    options.add_argument("--silent", action="store_true", help="with --lines: says nothing about what it read")
+    options.add_argument(
+        "--answers", type=int, default=-1, help="with --lines: says that it read only this often"
+    )
     options.add_argument("--drop-head", type=int, default=0, help="bytes of the first paste lost while mounting")
     options.add_argument("--drop-tail", type=int, default=0, help="bytes lost at the end of each paste")
     options.add_argument("--debounce", type=float, default=0, help="seconds after a paste in which Enter is lost")
@@ -188,7 +190,8 @@ def read_lines(tui: Tui) -> None:
         tui.log(message=text)
         if tui.options.die_on and tui.options.die_on in text:
             raise SystemExit(3)
-        if not tui.options.silent:
+        if tui.options.answers:
+            tui.options.answers -= 1
             print(f"received: {text}", flush=True)
 
 

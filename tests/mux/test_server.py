@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -114,9 +115,11 @@ def test_a_deleted_socket_comes_back_with_everything_in_it(server: TmuxServer, t
 
 def test_a_pid_file_of_another_process_signals_nobody(server: TmuxServer) -> None:
     server.kill()
-    server.pid_file.write_text(f'{{"pid": {os.getpid()}, "started": 1.0}}')
-    server.ensure()
-    assert server.alive()
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        server.pid_file.write_text(f'{{"pid": {bystander.pid}, "started": 1.0}}')
+        server.ensure()
+        assert (server.alive(), bystander.poll()) == (True, None)
+        bystander.kill()
 
 
 def test_two_homes_have_two_servers(server: TmuxServer, tmp_path: Path) -> None:

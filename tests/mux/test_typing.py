@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from herdr.api import ScreenRules, SendRules
-from herdr.mux.typing import resume_submit
+from herdr.mux.typing import Patience, resume_submit
 
 pytestmark = pytest.mark.anyio
 
@@ -67,9 +67,11 @@ async def test_rule_07_waits_and_types_nothing(mux: Any, case: str) -> None:
     switches, why = NOTHING_TYPED[case]
     program = await mux.tui(*switches)
     before = await program.screen()
-    delivery = await program.submit("def")
+    told: list[bool] = []
+    delivery = await program.submit("def", typing=lambda: told.append(True))
     assert delivery.state == "waiting"
     assert why in delivery.detail
+    assert told == []
     assert (await program.screen()).text == before.text
     assert program.entries == []
 
@@ -109,7 +111,7 @@ async def test_rule_07_a_text_that_arrived_in_part_is_never_submitted(
     mux: Any, switches: tuple[str, ...]
 ) -> None:
     program = await mux.tui(*switches)
-    delivery = await program.submit(SHORT)
+    delivery = await program.submit(SHORT, patience=mux.short)
     if switches[0] == "--drop-head":
         assert "something else" in delivery.detail
     assert (delivery.state, program.messages) == ("unconfirmed", [])
@@ -117,7 +119,7 @@ async def test_rule_07_a_text_that_arrived_in_part_is_never_submitted(
 
 async def test_rule_07_no_enter_into_a_dialog_that_opens_after_the_paste(mux: Any) -> None:
     program = await mux.tui("--dialog", "paste")
-    delivery = await program.submit(SHORT)
+    delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
     assert "a dialog is open" in delivery.detail
     assert program.entries == []
@@ -125,7 +127,7 @@ async def test_rule_07_no_enter_into_a_dialog_that_opens_after_the_paste(mux: An
 
 async def test_rule_07_a_dialog_that_opens_after_the_enter_gets_no_key(mux: Any) -> None:
     program = await mux.tui("--dialog", "message")
-    delivery = await program.submit(SHORT)
+    delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
     assert "a dialog opened after the Enter" in delivery.detail
     assert program.entries == [{"message": SHORT, "queued": False}]
@@ -133,7 +135,7 @@ async def test_rule_07_a_dialog_that_opens_after_the_enter_gets_no_key(mux: Any)
 
 async def test_rule_07_enter_is_pressed_three_times_at_most(mux: Any) -> None:
     program = await mux.tui("--swallow", "3")
-    delivery = await program.submit(SHORT)
+    delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
     assert "still stands" in delivery.detail
     assert program.messages == []
@@ -141,7 +143,7 @@ async def test_rule_07_enter_is_pressed_three_times_at_most(mux: Any) -> None:
 
 async def test_rule_07_messages_never_merge(mux: Any) -> None:
     program = await mux.tui("--swallow", "3")
-    await program.submit("abc")
+    await program.submit("abc", patience=mux.short)
     assert (await program.submit("def")).state == "waiting"
     resumed = await resume_submit(
         mux.client, program.pane, "abc", screen=mux.rules, send=mux.send, patience=mux.patience
@@ -151,9 +153,29 @@ async def test_rule_07_messages_never_merge(mux: Any) -> None:
     assert program.messages == ["abc", "def"]
 
 
-async def test_rule_07_texts_for_one_pane_wait_for_each_other(mux: Any) -> None:
+async def test_rule_07_the_enter_waits_until_the_paste_has_settled(mux: Any) -> None:
     program = await mux.tui("--debounce", "0.3")
-    texts = [f"message {number}" for number in range(4)]
+    once = Patience(look=0.02, seen=3, taken=1, enters=1)
+    assert (await program.submit(SHORT, send=SendRules(settle=0.6), patience=once)).state == "received"
+
+
+async def test_rule_07_a_person_who_begins_to_type_is_noticed(mux: Any) -> None:
+    program = await mux.tui()
+    states: list[str] = []
+
+    async def herdr() -> None:
+        states.append((await program.submit(SHORT, send=SendRules(settle=1))).state)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(herdr)
+        await anyio.wait_all_tasks_blocked()
+        await mux.client.run("send-keys", "-t", program.pane, "-l", "my own")
+    assert (states, (await program.screen()).text.count(SHORT)) == (["waiting"], 0)
+
+
+async def test_rule_07_texts_for_one_pane_wait_for_each_other(mux: Any) -> None:
+    program = await mux.tui("--debounce", "0.2")
+    texts = [f"message {number}" for number in range(3)]
     async with anyio.create_task_group() as group:
         for text in texts:
             group.start_soon(program.submit, text)
@@ -168,6 +190,36 @@ async def test_rule_07_evidence_of_the_harness_counts_first(mux: Any) -> None:
 
     delivery = await program.submit(SHORT, evidence=in_its_files)
     assert (delivery.state, delivery.detail) == ("received", "the harness shows it")
+
+
+async def test_rule_07_evidence_of_an_earlier_same_text_does_not_count(mux: Any) -> None:
+    program = await mux.tui("--swallow", "3")
+
+    async def in_its_files() -> bool | None:
+        return True
+
+    assert (await program.submit(SHORT, evidence=in_its_files, patience=mux.short)).state == "unconfirmed"
+
+
+async def test_rule_07_the_caller_is_told_before_the_first_byte(mux: Any) -> None:
+    program = await mux.tui()
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await program.submit(SHORT, typing=crash)
+    assert "begin" not in (await program.screen()).text
+
+
+async def test_rule_07_a_server_lost_while_typing_leaves_it_unconfirmed(mux: Any) -> None:
+    program = await mux.tui()
+    delivery = await program.submit(SHORT, typing=lambda: mux.server.command("kill-window", "-t", program.window))
+    assert delivery.state == "unconfirmed"
+    program = await mux.tui()
+    delivery = await program.submit(SHORT, typing=mux.server.kill)
+    assert delivery.state == "unconfirmed"
+    assert "gone" in delivery.detail
 
 
 async def test_rule_07_an_empty_composer_is_reported_as_the_weaker_fact(mux: Any) -> None:
@@ -206,8 +258,15 @@ async def test_line_program_confirms_by_its_received_rule(mux: Any) -> None:
     assert (states, program.messages) == (["received"] * 4, texts)
 
 
+async def test_line_program_is_not_believed_for_what_it_said_before(mux: Any) -> None:
+    program = await mux.tui("--lines", "--answers", "1")
+    options = {"screen": LINES, "send": RECEIVED, "patience": mux.short}
+    states = [(await program.submit("yes", **options)).state for _ in range(2)]
+    assert states == ["received", "unconfirmed"]
+
+
 async def test_line_program_that_says_nothing_is_unconfirmed(mux: Any) -> None:
-    program = await mux.tui("--lines", "--silent")
+    program = await mux.tui("--lines", "--answers", "0")
     delivery = await program.submit("hello", screen=LINES, send=SendRules(settle=0.1))
 
     async def logged() -> bool:

@@ -10,7 +10,10 @@ from textwrap import dedent
 
 import pytest
 
-HEAD = "from herdr.api import *\nfrom herdr.api import hookimpl\n"
+HEAD = """
+from herdr.api import BriefSection, ClaimAnswer, DoctorCheck, DoctorResult, EvaluationResult, OutsideIdea
+from herdr.api import hookimpl
+"""
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_claim_asks_everybody_and_one_failure_does_not_silence_the_rest(install:
     assert answers["no"] == ClaimAnswer(allowed=False, reason="taken")
     assert answers["yes"] == ClaimAnswer(allowed=True)
     assert answers["bad"].startswith("KeyError: 'url' (")
-    assert answers["bad"].endswith("plugin_bad.py:4)")
+    assert answers["bad"].endswith("plugin_bad.py:5)")
     assert answers["exits"].startswith("SystemExit: 3")
     assert answers["wrong"].startswith("TypeError: herdr_claim returned bool, not ClaimAnswer or None")
     rows = {row.name: row for row in host.plugins_table()}

@@ -60,6 +60,8 @@ INSERT INTO runs (project_id, idea_id, number, base_id, harness, actor) VALUES (
 INSERT INTO agents (project_id, run_id, harness, session_id, token_hash, actor)
     VALUES (1, 1, 'command', 's', 'h', 'daemon');
 UPDATE candidates SET verdict = 'keep';
+INSERT INTO comments (project_id, target_kind, target_id, kind, body, priority, actor)
+    VALUES (1, 'run', 1, 'escalation', 'long ago', 1, 'daemon');
 """
 CAMPAIGN = """
 UPDATE agents SET started_at = 'now';
@@ -166,15 +168,11 @@ def test_a_fact_that_was_given_but_not_noted_down_is_given_again(store: Store, b
     with pytest.raises(Exception, match="not authorized"):
         feed(outbox)
     assert len(told(book)) == 1
-    feed(Outbox(reopened(store), PluginHost(), Bell()))
+    store.close()
+    with closing(open_store(store.path, mode="daemon", actor="daemon")) as after:
+        feed(Outbox(after, PluginHost(), Bell()))
     assert told(book)[0] == told(book)[1]
     assert [line[1:] for line in told(book)[1:]] == TOLD
-
-
-def reopened(store: Store) -> Store:
-    path = store.path
-    store.close()
-    return open_store(path, mode="daemon", actor="daemon")
 
 
 def test_a_failing_plugin_backs_off_is_named_and_misses_nothing(
@@ -296,6 +294,7 @@ def test_killed_at_any_moment_it_loses_no_fact_and_keeps_the_order(
         while len({line[0] for line in told(book)}) < goal:
             assert time.monotonic() < deadline
             assert daemon.poll() is None
+            time.sleep(0.005)
         daemon.send_signal(signal.SIGKILL)
         daemon.communicate()
     bodies = [int(line[3]) for line in told(book)]

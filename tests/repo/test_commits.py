@@ -76,6 +76,7 @@ def test_new_commits_are_oldest_first_through_all_parents(repo: Path, git: Git, 
 
 def test_messages_in_other_encodings_are_read(repo: Path, git: Git) -> None:
     git(repo, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--allow-empty", "-q", "-F", _latin1(repo))
+    git(repo, "config", "i18n.logOutputEncoding", "ISO-8859-1")
     assert read_commit(repo, "HEAD").subject == "über"
 
 

@@ -40,6 +40,7 @@ def test_a_branch_and_nothing_else(
 
 def test_a_patch_applies_whatever_the_users_taste(repo: Path, git: Git, commit: Commit, tmp_path: Path) -> None:
     base = head_commit(repo)
+    git(tmp_path, "clone", "-q", str(repo), "clone")
     (repo / "blob").write_bytes(bytes(range(256)) * 20)
     (repo / "solve.py").chmod(0o755)
     (repo / "link").symlink_to("solve.py")
@@ -47,14 +48,13 @@ def test_a_patch_applies_whatever_the_users_taste(repo: Path, git: Git, commit: 
     for key, value in (("diff.noprefix", "true"), ("diff.external", "false"), ("color.ui", "always")):
         git(repo, "config", key, value)
     patch = make_patch(repo, base, tip)
-    git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "wt"), base)
     subprocess.run(
         ["git", "-c", "diff.noprefix=false", "apply", "--index", "-"],
-        cwd=tmp_path / "wt",
+        cwd=tmp_path / "clone",
         input=patch,
         check=True,
     )
-    assert git(tmp_path / "wt", "write-tree") == git(repo, "rev-parse", f"{tip}^{{tree}}")
+    assert git(tmp_path / "clone", "write-tree") == git(repo, "rev-parse", f"{tip}^{{tree}}")
     assert make_patch(repo, tip, tip) == b""
 
 

@@ -57,11 +57,13 @@ def test_a_link_over_a_tracked_path_is_refused(repo: Path, start: Start, tmp_pat
 
 def test_links_stay_inside(repo: Path, start: Start, tmp_path: Path, git: Git) -> None:
     (tmp_path / "outside").mkdir()
+    put(repo, {"fine/x": "1"})
     (repo / "way").symlink_to(tmp_path / "outside")
     git(repo, "add", "way")
     git(repo, "commit", "-q", "-m", "way")
     worktree = start(1).path
-    for path in ("../x", "/etc", "way/x"):
+    (worktree / "fine").symlink_to(tmp_path / "outside")
+    for path in ("../x", "/etc", "way/x", "fine/x"):
         with pytest.raises(UsageError, match="leads out of"):
             furnish(worktree, root=repo, link=[path], workspace=tmp_path / "ws")
     assert not list((tmp_path / "outside").iterdir())

@@ -136,6 +136,8 @@ def test_files_of_a_partial_clone_are_fetched(
     git(repo, "config", "uploadpack.allowFilter", "true")
     git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", "part")
+    git(tmp_path / "part", "config", "core.repositoryFormatVersion", "1")
+    git(tmp_path / "part", "config", "extensions.partialClone", "origin")
     assert file_at(tmp_path / "part", old, "solve.py") == b"print(1)\n"
     assert file_at(tmp_path / "part", old, "nowhere") is None
 

@@ -61,6 +61,11 @@ def symlink_in_place_of_an_inner_parent(root: Path, outside: Path) -> None:
     (root / "eval" / "deep").symlink_to(outside)
 
 
+def symlink_in_place_of_an_unprotected_parent(root: Path, outside: Path) -> None:
+    shutil.rmtree(root / "src")
+    (root / "src").symlink_to(outside)
+
+
 def folder_in_place_of_a_file(root: Path, outside: Path) -> None:
     (root / "evaluate.py").unlink()
     (root / "evaluate.py").mkdir()
@@ -101,6 +106,7 @@ ATTACKS = [
     (symlink_in_place_of_a_file, ["evaluate.py"]),
     (symlink_in_place_of_a_parent, ["eval", "eval/deep/data.txt", "eval/ref", "eval/tool.py"]),
     (symlink_in_place_of_an_inner_parent, ["eval/deep", "eval/deep/data.txt"]),
+    (symlink_in_place_of_an_unprotected_parent, ["src/x.csv"]),
     (folder_in_place_of_a_file, ["evaluate.py", "evaluate.py/__main__.py"]),
     (file_in_place_of_a_folder, ["eval/deep/data.txt", "eval/ref", "eval/tool.py"]),
     (change_of_mode, ["eval/tool.py", "evaluate.py"]),
@@ -154,6 +160,19 @@ def test_an_honest_candidate(evaluator: Path, tmp_path: Path, commit: Commit) ->
     assert (made.path / "solve.py").read_text() == "fast\n"
 
 
+def test_the_users_index_stays_as_it_is(
+    evaluator: Path, tmp_path: Path, git: Git, commit: Commit, user_state: Callable[[Path], dict[str, object]]
+) -> None:
+    honest = head_commit(evaluator)
+    candidate = commit(evaluator, {"evaluate.py": "cheat\n"})
+    (evaluator / "evaluate.py").write_text("staged\n")
+    git(evaluator, "add", "evaluate.py")
+    before = user_state(evaluator)
+    made = create_detached(evaluator, tmp_path / "wt", candidate)
+    overlay(made.path, root=evaluator, commit=honest, paths=PROTECT)
+    assert user_state(evaluator) == before
+
+
 def test_renaming_a_protected_file_is_seen(evaluator: Path, git: Git, commit: Commit) -> None:
     honest = head_commit(evaluator)
     git(evaluator, "mv", "evaluate.py", "free.py")
@@ -176,7 +195,7 @@ def test_a_submodule_in_place_of_a_protected_folder(
     assert "eval" in touched(evaluator, honest, candidate, PROTECT)
 
 
-@pytest.mark.parametrize("attack", ["another commit", "gone", "symlink"])
+@pytest.mark.parametrize("attack", ["another commit", "gone", "symlink", "folder"])
 def test_a_protected_submodule(evaluator: Path, tmp_path: Path, git: Git, commit: Commit, attack: str) -> None:
     other = tmp_path / "data"
     git(tmp_path, "init", "-q", "data")
@@ -192,13 +211,16 @@ def test_a_protected_submodule(evaluator: Path, tmp_path: Path, git: Git, commit
         shutil.rmtree(evaluator / "data")
         if attack == "symlink":
             (evaluator / "data").symlink_to(outside)
+        if attack == "folder":
+            (evaluator / "data").mkdir()
+            (evaluator / "data" / "d.txt").write_text("cheat")
     candidate = commit(evaluator, {})
     made = create_detached(evaluator, tmp_path / "wt", candidate)
     overlay(made.path, root=evaluator, commit=honest, paths=["data/"])
     assert (made.path / "data" / "d.txt").read_text() == "honest"
     assert not (made.path / "data").is_symlink()
     assert not list(outside.iterdir())
-    assert touched(evaluator, honest, candidate, ["data/"]) == ["data"]
+    assert "data" in touched(evaluator, honest, candidate, ["data/"])
 
 
 def test_filters_of_the_evaluator_apply(evaluator: Path, tmp_path: Path, git: Git, commit: Commit) -> None:

@@ -23,6 +23,7 @@ from herdr.repo.worktrees import (
     create_detached,
     create_run_worktree,
     delete_tree,
+    ensure_run_worktree,
     list_worktrees,
     remove_detached,
     verify,
@@ -144,10 +145,11 @@ def test_a_killed_creation_is_repaired_by_the_next(slow_repo: Path, tmp_path: Pa
             repo_lock(slow_repo / ".git", timeout=0.1),
         ):
             pass
-    (tmp_path / "go").touch()
-    again = start_process(slow_repo, "1")
-    assert again.wait() == 0
     worktree = slow_repo / ".worktrees" / "run-1-x"
+    with pytest.raises(HerdrError, match="only half"):
+        verify(worktree, root=slow_repo, branch="piloop/p/run-1", base=head_commit(slow_repo))
+    (tmp_path / "go").touch()
+    ensure_run_worktree(slow_repo, path=worktree, branch="piloop/p/run-1", commit="HEAD")
     verify(worktree, root=slow_repo, branch="piloop/p/run-1", base=head_commit(slow_repo))
     assert (worktree / "slow.txt").read_text() == "slow\n"
     assert leftovers_in_git(slow_repo) == [slow_repo / ".git" / "worktrees" / "run-1-x"]
@@ -266,6 +268,39 @@ def test_scoring_worktrees(repo: Path, tmp_path: Path, commit: Callable[..., str
     remove_detached(repo, path)
     assert not path.exists()
     assert (repo / "solve.py").exists()
+    assert leftovers_in_git(repo) == []
+
+
+def test_a_run_that_starts_again_finds_its_worktree(repo: Path, start: Start, git: Git) -> None:
+    made = start(1)
+    (made.path / "work").write_text("half done")
+    again = ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-1", commit="HEAD")
+    assert (again.path, again.branch) == (made.path, made.branch)
+    assert (made.path / "work").exists()
+    with pytest.raises(RefusedError, match="exists already"):
+        ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-2", commit="HEAD")
+    git(repo, "worktree", "add", "-q", "-b", "theirs", str(repo / "theirs"))
+    with pytest.raises(RefusedError, match="exists already"):
+        ensure_run_worktree(repo, path=repo / "theirs", branch="theirs", commit="HEAD")
+
+
+def test_a_worktree_whose_folder_was_deleted_is_made_again_from_its_branch(
+    repo: Path, start: Start, git: Git
+) -> None:
+    made = start(1)
+    git(made.path, "commit", "-q", "--allow-empty", "-m", "work")
+    tip = git(made.path, "rev-parse", "HEAD")
+    subprocess.run(["rm", "-r", made.path], check=True)
+    again = ensure_run_worktree(repo, path=made.path, branch="piloop/p/run-1", commit="HEAD")
+    assert git(again.path, "rev-parse", "HEAD") == tip
+    verify(again.path, root=repo, branch="piloop/p/run-1", base=head_commit(repo))
+
+
+def test_a_killed_scoring_is_cleared_away(repo: Path, tmp_path: Path) -> None:
+    made = create_detached(repo, tmp_path / "eval", "HEAD")
+    (repo / ".git" / "worktrees" / "eval" / "herdr.json").rename(repo / ".git" / "herdr" / "undo-1.json")
+    remove_detached(repo, made.path)
+    assert not made.path.exists()
     assert leftovers_in_git(repo) == []
 
 

@@ -211,8 +211,8 @@ def test_a_launch_that_fails_leaves_nothing_that_could_start(in_tmux, ask, tmp_p
         )  # fmt: skip
         with pytest.raises(TmuxError, match="does not exist"):
             await runtime.launch(request)
-        assert revoke_launch(request.state_dir) is True
         assert not (request.state_dir / "launch.json").exists()
+        assert revoke_launch(request.state_dir) is True
         assert await runtime.find(1, request.state_dir) is None
 
     in_tmux(scenario)
@@ -382,24 +382,27 @@ async def settle(runtime: PaneRuntime, *places: Place) -> None:
         await runtime.screens(places)
 
 
-BURSTS = "for i in 1 2; do read l; echo a; sleep 0.3; echo b; sleep 0.3; echo end $i; done; sleep 100"
-
-
 def test_what_is_printed_right_after_a_reading_is_not_missed(in_tmux, ask, server):
     """tmux tells whole seconds, so a reading within the second of the last output proves nothing."""
 
     async def scenario(runtime: PaneRuntime) -> None:
-        request = ask(1, "sh", "-c", BURSTS)
+        request = ask(1, "sh", "-c", "read line; echo one; read line; echo two; sleep 100")
         place = await runtime.launch(request)
         await started(request)
-        for burst in ("end 1", "end 2"):
-            await settle(runtime, place)
-            tmux(server, "send-keys", "-t", place.pane, "Enter")
-            text = ""
-            while burst not in text:
-                await anyio.sleep(0.02)
-                if runtime.changed(place):
-                    text = await text_of(runtime, place)
+        await settle(runtime, place)
+        told = anyio.Event()
+        runtime.on_change(lambda change: told.set() if change.pane == place.pane else None)
+        tmux(server, "send-keys", "-t", place.pane, "Enter")
+        await told.wait()
+        await runtime.screen(place)
+        assert runtime.changed(place)
+        tmux(server, "send-keys", "-t", place.pane, "Enter")
+        text = ""
+        while "two" not in text:
+            await anyio.sleep(0.02)
+            if runtime.changed(place):
+                text = await text_of(runtime, place)
+        await settle(runtime, place)
 
     in_tmux(scenario)
 

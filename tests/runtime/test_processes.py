@@ -173,11 +173,14 @@ def test_waiting_can_be_cancelled_and_leaves_no_descriptor(spawn):
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_polite_process_gets_to_end_itself(spawn, agent, tmp_path):
-    code = (
-        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (open('bye', 'w'), sys.exit(0))); " + SLEEP
-    )
-    process = spawn(code, **{MARK: agent})
+POLITE = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (open('bye', 'w'), sys.exit(0))); {SLEEP}"
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
+def test_a_polite_process_gets_to_end_itself(spawn, agent, tmp_path, stopped):
+    process = spawn(POLITE, **{MARK: agent})
+    if stopped:
+        os.kill(process.pid, signal.SIGSTOP)
     assert end_tree(agent, grace=10) == set()
     assert not alive(process)
     assert (tmp_path / "bye").exists()
@@ -200,13 +203,6 @@ def test_what_the_agent_left_behind_is_found_by_its_mark(spawn, agent):
     (left,) = belongs(snapshot(), agent)
     assert end_tree(agent, grace=5) == set()
     assert not alive(left)
-
-
-def test_a_stopped_process_is_ended(spawn, agent):
-    process = spawn(SLEEP, **{MARK: agent})
-    os.kill(process.pid, signal.SIGSTOP)
-    assert end_tree(agent, grace=10) == set()
-    assert not alive(process)
 
 
 def test_processes_that_start_each_other_again_are_ended(spawn, agent):

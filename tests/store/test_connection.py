@@ -29,6 +29,9 @@ def test_a_new_store_is_private_and_keeps_the_rules_of_the_house(store: Store, p
     with closing(sqlite3.connect(path)) as plain:
         assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert plain.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    store.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
+    pragmas = ("foreign_keys", "recursive_triggers", "synchronous", "busy_timeout")
+    assert [store.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas] == [1, 1, 1, 5000]
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
         store.execute("UPDATE ideas SET base_id = 99")
 

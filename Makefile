@@ -1,0 +1,49 @@
+# Two commands set everything up on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# What `pip install` depends on; a change of it installs again.
+PACKAGING := pyproject.toml
+
+.PHONY: demo test lint unit bench soak docs clean
+
+demo: .venv/run
+	@$(BIN)/herdr demo $(DIR)
+
+test: lint unit
+
+lint: .venv/dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+unit: .venv/dev
+	@$(BIN)/pytest -q -n auto
+
+bench: .venv/dev
+	@$(BIN)/python -m bench
+
+# Fifty kills of the daemon and five of tmux, over campaigns of twenty runs and more: about eight minutes.
+soak: .venv/dev
+	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py -k random
+
+# Pages that are generated from the code; a test says when they are out of date.
+docs: .venv/dev
+	@$(BIN)/python -m herdr.cli.docs docs/commands.md
+
+.venv/run: $(PACKAGING) tools/need_programs.sh
+	@tools/need_programs.sh
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	    { echo "herdr needs Python 3.10 or newer: make PYTHON=/path/to/python3.12 …" >&2; exit 1; }
+	@echo "setting up .venv (once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=25.1'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+.venv/dev: .venv/run
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
+	@touch $@
+
+clean:
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

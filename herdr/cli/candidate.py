@@ -1,0 +1,90 @@
+"""`piloop candidate`: list, show and compare candidates."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from herdr.cli.asking import ask
+from herdr.cli.group import SETTINGS
+from herdr.cli.output import ago, json_option, number, percent, print_facts, print_json, visible
+from herdr.cli.shared import print_candidates, print_comments, verdict_of
+
+VERDICTS = ("keep", "interesting", "discard", "crash")
+
+
+@click.group(context_settings=SETTINGS)
+def candidate() -> None:
+    """List, show and compare candidates."""
+
+
+@candidate.command("list")
+@click.argument("project", required=False)
+@click.option("--verdict", multiple=True, type=click.Choice(VERDICTS), help="Only these. Repeatable.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@json_option
+def list_candidates(project: str | None, verdict: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List candidates with their scores and verdicts; a star marks the head."""
+    listed = ask("candidate.list", project=project, verdict=verdict, limit=limit)
+    if as_json:
+        print_json(listed)
+        return
+    if not listed["candidates"]:
+        click.echo("no candidates")
+        return
+    print_candidates(listed["candidates"], listed["metric"])
+    if listed["left_out"]:
+        click.echo(f"({listed['left_out']} older ones: --limit)")
+
+
+@candidate.command()
+@click.argument("candidate", metavar="candidate#N")
+@json_option
+def show(candidate: str, as_json: bool) -> None:
+    """Show a candidate with its scores and what was said about it."""
+    shown = ask("candidate.show", candidate=candidate)
+    if as_json:
+        print_json(shown)
+        return
+    one = shown["candidate"]
+    gain = f"{number(one['gain'], '+')} ({percent(one['share'])})" if one["gain"] is not None else None
+    print_facts(
+        [
+            (one["ref"], one["subject"]),
+            ("project", shown["project"]),
+            ("verdict", verdict_of(one) + (", the head" if one["is_head"] else "")),
+            ("why", one["reason"]),
+            ("cause", one["cause"]),
+            ("gain", gain),
+            ("bar", one["bar"]),
+            *((f"  {name}", number(value)) for name, value in one["metrics"].items()),
+            ("error", one["error"]),
+            ("note", one["note"]),
+            ("protected files changed", one["touched"]),
+            ("origin", one["origin"]),
+            ("runs", shown["runs"]),
+            ("parent", one["parent"]),
+            ("commit", one["commit"]),
+            ("tree", one["tree"]),
+            ("made", f"{ago(one['created_at'])} ago"),
+        ]
+    )
+    print_comments(shown["comments"])
+
+
+@candidate.command()
+@click.argument("candidate", metavar="candidate#N")
+@click.option("--against", metavar="candidate#M", help="Compare with this one instead of its parent.")
+@click.option("--stat", is_flag=True, help="Only how much changed in which file.")
+@json_option
+def diff(candidate: str, against: str | None, stat: bool, as_json: bool) -> None:
+    """Show what a candidate changed."""
+    found = ask("candidate.diff", candidate=candidate, against=against, stat=stat)
+    if as_json:
+        print_json(found)
+        return
+    # A program that reads it wants every byte; a terminal must not obey what stands in somebody's code.
+    click.echo(visible(found["text"]) if sys.stdout.isatty() else found["text"], nl=False)
+    if found["cut"]:
+        click.echo(f"\n(cut here; the whole: {found['command']})", err=True)

@@ -1,0 +1,132 @@
+"""The home: its permissions, its database, its disk, its tmux sockets, its daemon."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from herdr.api import DoctorCheck
+from herdr.cli.checks import Results, always, error, ok, warning
+from herdr.cli.output import size_of
+from herdr.daemon.lock import daemon_pid
+from herdr.home import DEFAULT_SOCKET, Home, disk_error
+from herdr.store.connection import open_store
+
+#: Bytes of free space: below the first it is getting tight, below the second nothing can be relied on.
+LITTLE, NOTHING = 2_000_000_000, 200_000_000
+
+
+def checks(home: Home, environ: Mapping[str, str]) -> list[DoctorCheck]:
+    """The checks of one home."""
+    return [
+        always("home", partial(permissions, home)),
+        always("other files", partial(foreign, home)),
+        always("database", partial(database, home)),
+        DoctorCheck(name="disk", run=partial(disk, home)),
+        always("tmux sockets", partial(sockets, environ)),
+        always("daemon", partial(daemon, home)),
+    ]
+
+
+def permissions(home: Home) -> Results:
+    """Whether the home is a folder that its owner alone can use."""
+    try:
+        found = home.root.stat()
+        if not stat.S_ISDIR(found.st_mode):
+            return error(f"{home.root} is not a folder", "move it away, or set PILOOP_HOME to another folder")
+    except FileNotFoundError:
+        return ok(f"{home.root} (not there yet: `herdr init` makes it)")
+    except OSError as problem:
+        raise disk_error(problem, home.root) from problem
+    if found.st_uid != os.geteuid():
+        return error(f"{home.root} belongs to another user", "set PILOOP_HOME to a folder of your own")
+    if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):
+        return error(f"{home.root} cannot be written", f"chmod 700 {home.root}, or set PILOOP_HOME")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        return warning(f"others can look into {home.root}", f"chmod 700 {home.root}")
+    return ok(str(home.root))
+
+
+def foreign(home: Home) -> Results:
+    """What another tool keeps in the home."""
+    names = [path.name for path in home.foreign_files()] if home.root.is_dir() else []
+    if not names:
+        return ok("none in the home")
+    shown = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    return ok(f"another tool keeps {shown} in {home.root}; herdr leaves it alone")
+
+
+def database(home: Home) -> Results:
+    """Whether the database can be read, and is whole."""
+    if not home.root.is_dir() or not home.database.exists():
+        return ok("none yet: `herdr init` makes it")
+    store = open_store(home.database, mode="read", actor="human")
+    try:
+        said = store.execute("PRAGMA quick_check(1)").fetchone()[0]
+    finally:
+        store.close()
+    if said != "ok":
+        return error(f"{home.database} is damaged: {said}", f"put back a copy from {home.backups}")
+    return ok(f"{home.database}, {size_of(home.database.stat().st_size)}")
+
+
+def disk(home: Home, root: Path | None) -> Results:
+    """How much room there is for the home and for worktrees."""
+    worst, where = min(
+        (shutil.disk_usage(place).free, place) for place in {_existing(home.root), root or Path("/")}
+    )
+    said = f"{size_of(worst)} free at {where}"
+    if worst < NOTHING:
+        return error(f"only {said}", "free some space: `herdr clean`")
+    if worst < LITTLE:
+        return warning(f"only {said}", "free some space: `herdr clean`")
+    return ok(said)
+
+
+def _existing(path: Path) -> Path:
+    return next(one for one in (path, *path.parents) if one.exists())
+
+
+def sockets(environ: Mapping[str, str]) -> Results:
+    """Whether sockets of herdr's tmux servers are left that no server answers on."""
+    # The folder is tmux's own default, not a temporary file of ours.
+    folder = Path(environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108
+    names = [DEFAULT_SOCKET, f"{DEFAULT_SOCKET}-*"]
+    stale = [
+        path for name in names for path in sorted(folder.glob(name)) if path.is_socket() and not _answers(path)
+    ]
+    if stale:
+        return warning(f"no server answers on {', '.join(map(str, stale))}", f"rm {' '.join(map(str, stale))}")
+    return ok("none is stale")
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def daemon(home: Home) -> Results:
+    """Whether the daemon runs, and what failed in it lately."""
+    pid = daemon_pid(home)
+    if not home.root.is_dir() or not home.database.exists():
+        return ok("not running")
+    store = open_store(home.database, mode="read", actor="human")
+    try:
+        count, last = store.execute(
+            "SELECT count(*), max(json_extract(payload, '$.what') || ': ' || json_extract(payload, '$.error'))"
+            " FROM events WHERE kind = 'daemon.fault' AND at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')"
+        ).fetchone()
+    finally:
+        store.close()
+    if count:
+        return warning(f"{count} failures in the last hour, such as {last}", f"herdr logs; {home.log}")
+    return ok(f"runs (pid {pid})" if pid else "not running: herdr up")

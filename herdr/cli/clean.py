@@ -1,0 +1,144 @@
+"""`herdr clean`: removes what ended runs left, if nothing is lost; names what stays, and why."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from herdr.cli.asking import home_for_people
+from herdr.cli.output import several
+from herdr.errors import HerdrError
+from herdr.home import Home
+from herdr.ops.core import Context
+from herdr.store.rows import Project, Run, fetch
+
+#: A scoring of `herdr init` that is older than this many seconds is not running any more.
+OLD = 86_400.0
+
+
+class Leftover(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an ended run left; `stays` says why it may not go."""
+
+    what: str
+    stays: str | None = None
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+def clean(dry_run: bool) -> None:
+    """Remove worktrees, windows, evaluations and profiles that nothing needs any more.
+
+    A worktree stays while it holds uncommitted or unpinned work, or is in use; whatever herdr did not make stays.
+    """
+    from herdr.cli.projects import reading
+
+    home = home_for_people("clean")
+    with reading(home) as context:
+        removed = 0
+        for leftover in _everything(context, home, dry_run=dry_run):
+            if leftover.stays is not None:
+                click.echo(f"stays: {leftover.what}: {leftover.stays}")
+                continue
+            removed += 1
+            click.echo(f"{'would remove' if dry_run else 'removed'}: {leftover.what}")
+    click.echo(f"{several(removed, 'thing')} {'to remove' if dry_run else 'removed'}")
+
+
+def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
+    projects = fetch(context.conn, Project, "ORDER BY name")
+    for project in projects:
+        yield from _worktrees(context, project, dry_run=dry_run)
+        yield from _windows(home, project, dry_run=dry_run)
+    yield from _evaluations(context, home, dry_run=dry_run)
+    yield from _profiles(home, {project.name for project in projects}, dry_run=dry_run)
+
+
+def _worktrees(context: Context, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
+    from herdr.repo.clean import removable, remove_run_worktree
+    from herdr.repo.refs import pinned
+
+    root = Path(project.path)
+    runs = fetch(context.conn, Run, "WHERE project_id = ? AND worktree IS NOT NULL ORDER BY id", project.id)
+    present = [run for run in runs if Path(run.worktree or "").exists()]
+    if not present:
+        return
+    pins = list(pinned(root, project.name).values())
+    for run in present:
+        worktree = Path(run.worktree or "")
+        in_use = run.settled_at is None
+        what = f"worktree {worktree} of run#{run.id}"
+        try:
+            reason = removable(root, worktree, pinned=pins, in_use=in_use)
+            if reason is None and not dry_run:
+                remove_run_worktree(root, worktree, pinned=pins, in_use=in_use)
+        except HerdrError as error:
+            reason = error.message
+        yield Leftover(what=what, stays=reason)
+
+
+def _windows(home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
+    """The windows of ended agents; a person's own windows, and live ones, are not looked at."""
+    from herdr.cli.fleet import session_of, tmux, tmux_of
+    from herdr.mux.windows import AGENT_OPTION
+
+    server = tmux_of(home, project)
+    session = session_of(server, project)
+    if session is None:
+        return
+    fields = f"#{{window_id}} #{{pane_dead}} #{{?{AGENT_OPTION},1,0}} #{{window_panes}} #{{window_name}}"
+    for line in tmux(server, "list-panes", "-s", "-t", session, "-F", fields).splitlines():
+        window, dead, ours, panes, name = line.split(" ", 4)
+        if (dead, ours, panes) == ("1", "1", "1"):
+            if not dry_run:
+                tmux(server, "kill-window", "-t", window)
+            yield Leftover(what=f"window {name} of {project.name}")
+
+
+def _evaluations(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
+    """What scorings printed that are done, and the remains of those that nobody will go on with."""
+    roots = context.conn.execute(
+        "SELECT m.id, p.path FROM measurements m JOIN candidates c ON c.id = m.candidate_id"
+        " JOIN projects p ON p.id = c.project_id WHERE m.state = 'done'"
+    )
+    done = {str(row[0]): Path(row[1]) for row in roots}
+    for folder in _folders(home.root / "evaluations"):
+        old_init = folder.name.startswith("init-") and time.time() - folder.stat().st_mtime > OLD
+        if folder.name in done or old_init:
+            reason = None if dry_run else _remove_evaluation(folder, done.get(folder.name))
+            yield Leftover(what=f"evaluation {folder}", stays=reason)
+
+
+def _remove_evaluation(folder: Path, root: Path | None) -> str | None:
+    from herdr.repo.worktrees import remove_detached
+
+    worktree = folder / "worktree"
+    try:
+        if root is not None:
+            remove_detached(root, worktree)
+    except HerdrError as error:
+        return error.message
+    if worktree.exists():
+        return f"git may still list its worktree: git worktree remove --force {worktree}, in the repo"
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _profiles(home: Home, known: set[str], *, dry_run: bool) -> Iterator[Leftover]:
+    """What harnesses kept for projects that are gone; workspaces hold people's data, and stay."""
+    for folder in _folders(home.root / "profiles"):
+        if folder.name not in known:
+            if not dry_run:
+                shutil.rmtree(folder, ignore_errors=True)
+            yield Leftover(what=f"profile {folder}")
+    for folder in _folders(home.root / "workspaces"):
+        if folder.name not in known:
+            yield Leftover(what=f"workspace {folder}", stays="no project uses it, but it may hold data of yours")
+
+
+def _folders(parent: Path) -> list[Path]:
+    return sorted(path for path in parent.iterdir() if path.is_dir()) if parent.is_dir() else []

@@ -1,0 +1,77 @@
+"""`piloop comment`: say something about a thing, and read what was said."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from herdr.cli.asking import ask
+from herdr.cli.group import SETTINGS
+from herdr.cli.output import json_option, print_json
+from herdr.cli.shared import print_comment
+from herdr.errors import UsageError
+
+KINDS = ("note", "finding", "decision", "escalation")
+
+
+@click.group(context_settings=SETTINGS)
+def comment() -> None:
+    """Say something about an idea, a run, a candidate …, and read what was said."""
+
+
+@comment.command()
+@click.argument("target")
+@click.argument("body")
+@click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
+@click.option("--priority", type=click.IntRange(0, 4), help="Of an escalation: 0 is the most urgent.")
+@json_option
+def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) -> None:
+    """Comment on TARGET: idea#N, run#N, candidate#N, worker#N, comment#N or project.
+
+    BODY is the text, or - to read it from standard input. A comment on a running run or its idea is also typed to
+    its agent.
+    """
+    text = _standard_input() if body == "-" else body
+    added = ask("comment.add", target=target, body=text, kind=kind, priority=priority)
+    if as_json:
+        print_json(added)
+    else:
+        click.echo(f"{added['ref']} ({added['kind']} on {added['target']})")
+
+
+@comment.command("list")
+@click.argument("target", required=False, metavar="[TARGET|PROJECT]")
+@click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@json_option
+def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List the newest comments on a thing, or in a project."""
+    where = {"target": target} if target is not None and "#" in target else {"project": target}
+    comments = ask("comment.list", kind=kind, limit=limit, **where)
+    if as_json:
+        print_json(comments)
+        return
+    for one in comments:
+        print_comment(one, on=True)
+    if not comments:
+        click.echo("no comments")
+
+
+@comment.command()
+@click.argument("comment", metavar="comment#N")
+@json_option
+def show(comment: str, as_json: bool) -> None:
+    """Show one comment whole."""
+    one = ask("comment.show", comment=comment)
+    if as_json:
+        print_json(one)
+    else:
+        print_comment(one, on=True)
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise UsageError("standard input is not UTF-8", fix="convert it: iconv -t UTF-8") from error

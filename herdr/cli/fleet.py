@@ -1,0 +1,127 @@
+"""The daemon's process as commands see it: started, waited for, stopped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from herdr.daemon.lock import daemon_pid
+from herdr.errors import HerdrError
+from herdr.home import Home
+from herdr.store.connection import open_store
+
+if TYPE_CHECKING:
+    from herdr.mux.server import TmuxServer
+    from herdr.store.rows import Project
+
+DAEMON = (sys.executable, "-m", "herdr.daemon")
+#: Seconds for a daemon to be there, and for its fleet to be in tmux.
+START_PATIENCE = 20.0
+FLEET_PATIENCE = 15.0
+LOOK = 0.05
+
+
+def start_daemon(home: Home) -> int:
+    """Start the daemon as a process of its own, and return its pid once it works.
+
+    Raises:
+        HerdrError: it ended at once; says what it wrote.
+    """
+    home.ensure()
+    before = last_event(home, "daemon.started")
+    size = home.log.stat().st_size if home.log.exists() else 0
+    with home.log.open("ab") as log:
+        process = subprocess.Popen(
+            DAEMON, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+        )
+    deadline = time.monotonic() + START_PATIENCE
+    while last_event(home, "daemon.started") == before:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise _did_not_start(home, size)
+        time.sleep(LOOK)
+    return process.pid
+
+
+def _did_not_start(home: Home, size: int) -> HerdrError:
+    with home.log.open("rb") as log:
+        log.seek(size)
+        lines = log.read().decode("utf-8", "replace").strip().splitlines()
+    said = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
+    said = said or (lines[-1] if lines else "it says nothing")
+    return HerdrError(f"the daemon did not start: {said}", fix=f"its log: {home.log}")
+
+
+def last_event(home: Home, kind: str) -> int:
+    """The id of the newest event of a kind; 0 when there is none."""
+    store = open_store(home.database, mode="read", actor="human")
+    try:
+        found: int = store.execute("SELECT coalesce(max(id), 0) FROM events WHERE kind = ?", (kind,)).fetchone()[
+            0
+        ]
+        return found
+    finally:
+        store.close()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether a condition came true within some seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK)
+    return True
+
+
+def is_running(home: Home) -> bool:
+    """Whether a daemon holds the home."""
+    return daemon_pid(home) is not None
+
+
+def tmux_of(home: Home, project: Project) -> TmuxServer:
+    """The tmux server that a project's agents are in."""
+    from herdr.config import Config
+    from herdr.mux.server import TmuxServer
+
+    tmux = Config.from_json(project.config).tmux
+    return TmuxServer(tmux.socket or home.socket_name, home.tmux_conf, os.environ, history=tmux.history)
+
+
+def session_of(server: TmuxServer, project: Project) -> str | None:
+    """The `$id` of a project's session, told by the mark that herdr put on it."""
+    import urllib.parse
+
+    from herdr.mux.server import PROJECT_OPTION
+
+    if not server.alive():
+        return None
+    key = urllib.parse.quote(project.name, safe="")
+    for line in tmux(server, "list-sessions", "-F", f"#{{session_id}} #{{{PROJECT_OPTION}}}").splitlines():
+        session, _, owner = line.partition(" ")
+        if owner == key:
+            return session
+    return None
+
+
+def tmux(server: TmuxServer, *words: str) -> str:
+    """Run one tmux command and return what it printed; "" when tmux refused it."""
+    done = subprocess.run(
+        [*server.argv, *words], capture_output=True, text=True, errors="replace", check=False, env=server.environ
+    )
+    return done.stdout if done.returncode == 0 else ""
+
+
+def tail(path: Path, count: int) -> list[str]:
+    """The last lines of a file; none when there is no such file."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 400 * count - 4096))
+            return file.read().decode("utf-8", "replace").splitlines()[-count:]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,31 @@
+"""`init`: registers a repo, and takes up its edits when it is registered."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from herdr.cli.asking import home_for_people
+from herdr.cli.output import number
+
+
+@click.command()
+@click.argument("path", default=".")
+def init(path: str) -> None:
+    """Register the git repo around PATH as a project, and measure its baseline.
+
+    Writes piloop.toml, brief.md and evaluate.py where they are missing, and commits nothing. Run again, it takes
+    up what was edited.
+    """
+    from herdr.setup import set_up
+
+    home = home_for_people("init")
+    done = set_up(home, Path(path), os.environ, actor="human", tell=click.echo)
+    if done.metrics is None:
+        click.echo(f"{done.project.name} is registered, and up to date")
+    else:
+        scores = ", ".join(f"{name} {number(value)}" for name, value in done.metrics.items())
+        click.echo(f"registered {done.project.name}: {scores}")
+    click.echo('next: piloop idea add "what to try", then herdr up')

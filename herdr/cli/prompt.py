@@ -1,0 +1,70 @@
+"""`piloop prompt`: types a text into a running agent, and says whether it was received."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from herdr.cli.asking import asking, home_for_people
+from herdr.errors import HerdrError, RefusedError
+from herdr.home import Home
+
+#: Seconds between two looks at the message.
+LOOK = 0.05
+
+
+@click.command()
+@click.argument("worker", metavar="worker#N")
+@click.argument("text")
+@click.option("--timeout", type=click.FloatRange(0), default=120.0, show_default=True, help="Seconds to wait.")
+def prompt(worker: str, text: str, timeout: float) -> None:
+    """Type TEXT into the agent WORKER, and wait until it was received.
+
+    The exit status is 0 only then. While a dialog is open, a person scrolls in the pane or a draft stands in it,
+    the message waits; after the timeout the command ends, and the message still waits until the run ends.
+    """
+    from herdr.daemon.lock import daemon_pid
+
+    home = home_for_people("prompt")
+    with asking() as client:
+        if daemon_pid(home) is None:
+            # Checked first: a message that nobody types soon is not what was meant.
+            client.call("project.list")
+            raise RefusedError("the daemon is not running, so nobody types", fix="herdr up")
+        message = client.call("message.send", agent=worker, text=text)
+        deadline = time.monotonic() + timeout
+        while message["state"] in ("queued", "typed"):
+            if time.monotonic() > deadline:
+                raise _still_waits(message, timeout)
+            if daemon_pid(home) is None:
+                raise _daemon_gone(home)
+            time.sleep(LOOK)
+            message = client.call("message.get", message=message["id"])
+    if message["state"] != "received":
+        raise _not_received(message)
+    how = f" ({message['detail']})" if message["detail"] else ""
+    click.echo(f"{message['agent']} received it{how}")
+
+
+def _still_waits(message: dict[str, str], timeout: float) -> HerdrError:
+    why = message["detail"] or ("it was typed, and nothing shows yet that it was taken")
+    return HerdrError(
+        f"{message['agent']} has not received it after {timeout:g} s: {why}",
+        fix="the message waits on, until the run ends; look at the agent: herdr attach " + message["agent"],
+    )
+
+
+def _not_received(message: dict[str, str]) -> HerdrError:
+    said = {"unconfirmed": "was typed, but nothing shows that it was taken", "failed": "was not typed"}
+    why = f": {message['detail']}" if message["detail"] else ""
+    return HerdrError(
+        f"the message to {message['agent']} {said[message['state']]}{why}",
+        fix=f"look at the agent: herdr attach {message['agent']}",
+    )
+
+
+def _daemon_gone(home: Home) -> HerdrError:
+    return HerdrError(
+        "the daemon ended meanwhile; the next one types the message", fix=f"herdr up; its log is {home.log}"
+    )

@@ -1,0 +1,126 @@
+"""`piloop run`: list, show and cancel runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from herdr.cli.asking import ask
+from herdr.cli.group import SETTINGS
+from herdr.cli.output import ago, json_option, number, print_facts, print_json, print_table, print_text
+from herdr.cli.shared import print_comments, verdict_of
+
+STATES = ("queued", "running", "succeeded", "failed", "timed_out", "cancelled")
+
+
+@click.group(context_settings=SETTINGS)
+def run() -> None:
+    """List, show and cancel runs."""
+
+
+@run.command("list")
+@click.argument("project", required=False)
+@click.option("--idea", metavar="idea#N", help="Only the runs of this idea.")
+@click.option("--state", multiple=True, type=click.Choice(STATES), help="Only these. Repeatable.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@json_option
+def list_runs(project: str | None, idea: str | None, state: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List runs, the newest first."""
+    runs = ask("run.list", project=project, idea=idea, state=state, limit=limit)
+    if as_json:
+        print_json(runs)
+        return
+    if not runs:
+        click.echo("no runs yet")
+        return
+    rows = [
+        [r["ref"], r["state"], ago(r["started_at"] or r["queued_at"]), r["harness"], r["idea"], _title(r)]
+        for r in runs
+    ]
+    print_table(rows, ["RUN", "STATE", "AGO", "HARNESS", "IDEA", "TITLE"])
+
+
+@run.command()
+@click.argument("run", metavar="run#N")
+@click.option("--brief", is_flag=True, help="Print the brief that its latest agent got, and nothing else.")
+@json_option
+def show(run: str, brief: bool, as_json: bool) -> None:
+    """Show a run with its agents, commits, comments, messages and events."""
+    shown = ask("run.show", run=run)
+    if brief:
+        click.echo(shown["brief"] or "")
+        return
+    if as_json:
+        print_json(shown)
+        return
+    one = shown["run"]
+    print_facts(
+        [
+            (one["ref"], f"{one['idea']} {one['title']}"),
+            ("project", shown["project"]),
+            ("state", one["state"] + (" (to be cancelled)" if _cancelling(one) else "")),
+            ("end", _end(one)),
+            ("harness", " ".join(filter(None, (one["harness"], one["model"])))),
+            ("base", one["base"]),
+            ("branch", one["branch"]),
+            ("worktree", one["worktree"]),
+            ("queued", one["queued_at"]),
+            ("started", one["started_at"]),
+            ("finished", one["finished_at"]),
+        ]
+    )
+    _print_agents(shown["agents"])
+    _print_commits(shown["commits"])
+    print_comments(shown["comments"])
+    for message in shown["messages"]:
+        why = f" ({message['detail']})" if message["detail"] else ""
+        print_text(f"{message['kind']} to {message['agent']}: {message['state']}{why}", message["body"])
+    if shown["events"]:
+        click.echo("\nEvents")
+        rows = [[e["at"], e["kind"], e["target"] or ""] for e in shown["events"]]
+        print_table(rows, ["AT", "WHAT", "OF"], indent="  ")
+
+
+@run.command()
+@click.argument("run", metavar="run#N")
+def cancel(run: str) -> None:
+    """Cancel a queued or running run; what it has committed is still scored."""
+    done = ask("run.cancel", run=run)
+    click.echo(f"{done['ref']} ({done['state']}) will be cancelled")
+
+
+def _title(one: dict[str, Any]) -> str:
+    return f"{one['title']}: {one['detail']}" if one["detail"] else str(one["title"])
+
+
+def _cancelling(one: dict[str, Any]) -> bool:
+    return bool(one["cancel_requested"]) and one["state"] in ("queued", "running")
+
+
+def _end(one: dict[str, Any]) -> str | None:
+    if one["end"] is None:
+        return None
+    return f"{one['end']}: {one['detail']}" + ("" if one["counts"] else " (does not count as an attempt)")
+
+
+def _print_agents(agents: list[dict[str, Any]]) -> None:
+    if agents:
+        click.echo("\nAgents")
+        rows = []
+        for entry in agents:
+            agent = entry["agent"]
+            what = " ".join(filter(None, (agent["cause"], agent["detail"] or agent["last_line"])))
+            tokens = number(agent["tokens"])
+            rows.append([agent["ref"], agent["state"], agent["harness"], tokens, entry["screen"] or "", what])
+        print_table(rows, ["AGENT", "STATE", "HARNESS", "TOKENS", "LAST SCREEN", "CAUSE"], indent="  ")
+
+
+def _print_commits(commits: list[dict[str, Any]]) -> None:
+    if commits:
+        click.echo("\nCommits")
+        rows = [
+            [c["commit"][:10], c["candidate"]["ref"], verdict_of(c["candidate"]), c["candidate"]["subject"]]
+            for c in commits
+        ]
+        print_table(rows, ["COMMIT", "CANDIDATE", "VERDICT", "SUBJECT"], indent="  ")

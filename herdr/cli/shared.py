@@ -1,0 +1,70 @@
+"""What several commands print or read alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from herdr.cli.output import ago, number, percent, print_table, visible
+from herdr.errors import UsageError
+
+
+def project_and(words: Sequence[str], what: str) -> tuple[str | None, str]:
+    """Read `[PROJECT] WHAT`: one word is what is wanted, of two the first is the project.
+
+    Raises:
+        UsageError: there are more, most often because quotes are missing.
+    """
+    if len(words) > 2:
+        raise UsageError(f"too many words for [PROJECT] {what}", fix=f'put {what} in quotes: "{" ".join(words)}"')
+    return (None if len(words) == 1 else words[0]), words[-1]
+
+
+def print_comments(comments: list[dict[str, Any]]) -> None:
+    """Print comments under a heading, whole."""
+    if comments:
+        click.echo("\nComments")
+    for comment in comments:
+        print_comment(comment)
+
+
+def print_comment(comment: dict[str, Any], *, on: bool = False) -> None:
+    """Print one comment, whole; `on` says what it is on."""
+    target = f" on {comment['target']}" if on else ""
+    urgent = f" P{comment['priority']}" if comment["priority"] is not None else ""
+    head = f"{comment['ref']} {comment['kind']}{urgent}{target} by {comment['author']}"
+    click.echo(f"  {head}, {ago(comment['created_at'])} ago")
+    for line in visible(comment["body"]).splitlines():
+        click.echo(f"    {line}")
+
+
+def print_candidates(candidates: list[dict[str, Any]], metric: str, *, indent: str = "") -> None:
+    """Print candidates as a table: what they scored, against what, and why they were kept or not."""
+    rows = [
+        [
+            c["ref"] + ("*" if c["is_head"] else ""),
+            verdict_of(c),
+            number(c["value"]),
+            percent(c["share"]) or number(c["gain"], "+"),
+            c["run"] or c["origin"],
+            _what_and_why(c),
+        ]
+        for c in candidates
+    ]
+    print_table(rows, ["CANDIDATE", "VERDICT", metric.upper(), "GAIN", "RUN", "WHAT, AND WHY"], indent=indent)
+
+
+def verdict_of(candidate: dict[str, Any]) -> str:
+    """A candidate's verdict, or how far it is."""
+    if candidate["verdict"]:
+        return str(candidate["verdict"])
+    if candidate["origin"] == "skipped":
+        return "skipped"
+    return {"queued": "to score", "running": "scoring"}.get(candidate["scoring"] or "", "to judge")
+
+
+def _what_and_why(candidate: dict[str, Any]) -> str:
+    why = candidate["reason"] or candidate["error"]
+    return f"{candidate['subject']}: {why}" if why else str(candidate["subject"])

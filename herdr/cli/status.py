@@ -1,0 +1,107 @@
+"""`status`: how the campaign stands."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from herdr.cli.asking import asking
+from herdr.cli.output import ago, counts, json_option, number, percent, print_json, print_table, size_of
+from herdr.cli.shared import print_candidates
+from herdr.home import Home
+
+
+@click.command()
+@click.argument("project", required=False)
+@json_option
+def status(project: str | None, as_json: bool) -> None:
+    """Show how the campaign of PROJECT stands: the one around, or all of them."""
+    with asking() as client:
+        projects = client.call("project.status", project=project)
+        daemon = _daemon(answered=client.agent)
+    if as_json:
+        print_json({"daemon": daemon, "projects": projects})
+        return
+    running = f"runs (pid {daemon['pid']})" if daemon["running"] else "is not running: herdr up"
+    click.echo(f"daemon {running}")
+    for one in projects:
+        _print_project(one)
+
+
+def _daemon(*, answered: bool) -> dict[str, Any]:
+    """Whether the daemon runs; one that has answered an agent's request does."""
+    from herdr.daemon.lock import daemon_pid
+
+    home = Home.from_environ(os.environ)
+    pid = daemon_pid(home)
+    return {"running": answered or pid is not None, "pid": pid, "home": str(home.root), "log": str(home.log)}
+
+
+def _print_project(one: dict[str, Any]) -> None:
+    reason = f" ({one['state_reason']})" if one["state_reason"] else ""
+    click.echo(f"\n{one['name']}  {one['state']}{reason}  {one['path']}")
+    if one["config_error"]:
+        click.echo(
+            f"  piloop.toml is wrong, the last good one is in force:\n    {_indented(one['config_error'])}"
+        )
+    _print_head(one["head"])
+    click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots")
+    for live in one["agents"]:
+        _print_agent(live)
+    for name, found in (("ideas", one["ideas"]), ("runs", one["runs"]), ("candidates", one["candidates"])):
+        if found:
+            click.echo(f"  {name}  {counts(found)}")
+    if one["scoring"]:
+        click.echo(f"  scoring  {one['scoring']} to do")
+    if one["queue"]:
+        click.echo(f"  queue  {one['queue_length']}")
+        rows = [[q["ref"], f"P{q['priority']}", _waits(q)] for q in one["queue"]]
+        print_table(rows, ["NEXT", "", "TITLE"], indent="    ")
+    if one["recent"]:
+        click.echo("  recent")
+        print_candidates(one["recent"], one["head"]["metric"] if one["head"] else "value", indent="    ")
+    for failed in one["failed_starts"]:
+        said = f": {failed['detail']}" if failed["detail"] else ""
+        click.echo(f"  {failed['count']} failed starts of {failed['harness']}, {failed['cause']}{said}")
+        click.echo(f"    herdr logs {failed['agent']} shows the screen; herdr doctor helps")
+    for plugin in one["plugin_failures"]:
+        click.echo(f"  plugin {plugin['plugin']} failed {plugin['failures']} times: {plugin['error']}")
+    more = "" if one["disk_complete"] else "more than "
+    if one["disk"]:
+        click.echo(f"  worktrees  {more}{size_of(one['disk'])}")
+
+
+def _print_head(head: dict[str, Any] | None) -> None:
+    if head is None:
+        return
+    text = f"  head  {head['ref']} {head['metric']} {number(head['value'])}"
+    if head["gain"]:
+        better = "better" if head["gain"] > 0 else "worse"
+        share = (
+            percent(abs(head["share"])).lstrip("+") if head["share"] is not None else number(abs(head["gain"]))
+        )
+        text += f", {share} {better} than the baseline's {number(head['baseline_value'])}"
+    click.echo(text)
+
+
+def _print_agent(live: dict[str, Any]) -> None:
+    agent = live["agent"]
+    cause = f" ({agent['cause']})" if agent["cause"] else ""
+    state = f"{agent['state']}{cause} for {ago(live['since'])}"
+    click.echo(f"    {agent['ref']}  {state}  {agent['harness']}  {agent['run']} {live['idea']} {live['title']}")
+    if agent["last_line"]:
+        click.echo(f"      {agent['last_line']}")
+    if live["waiting"]:
+        why = f" ({live['waiting_for']})" if live["waiting_for"] else ""
+        click.echo(f"      a message waits{why}: {live['waiting'].splitlines()[0][:100]}")
+
+
+def _waits(queued: dict[str, Any]) -> str:
+    blockers = f"  (after {', '.join(queued['blocked_by'])})" if queued["blocked_by"] else ""
+    return f"{queued['title']}{blockers}"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")

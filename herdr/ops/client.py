@@ -1,0 +1,180 @@
+"""How a command gets an operation done: on the database for a person, by mailbox for an agent."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from herdr.errors import HerdrError, UsageError
+from herdr.home import Home, disk_error
+from herdr.ops.core import Context, run
+from herdr.store.connection import Store, open_store
+from herdr.store.failures import store_errors
+
+MAILBOX, TOKEN = "HERDR_MAILBOX", "HERDR_TOKEN"
+#: Seconds that the daemon has to answer.
+PATIENCE = 60.0
+#: Seconds between two looks for the answer.
+LOOK = 0.02
+#: Seconds more for an answer to a request that the daemon is just carrying out.
+LAST_PATIENCE = 30.0
+
+
+class NoAnswerError(HerdrError):
+    """The daemon did not answer a request."""
+
+
+class Client(Protocol):
+    """Asks for operations."""
+
+    @property
+    def agent(self) -> bool:
+        """Whether an agent asks."""
+
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Run an operation and return its answer as plain data; raises HerdrError when it is refused."""
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+
+
+def connect(environ: Mapping[str, str], cwd: Path) -> Client:
+    """The way to the campaign from here; nothing is opened yet.
+
+    Args:
+        environ: with the variables of an agent's shell, it is the agent that asks.
+        cwd: where the command was typed.
+    """
+    if environ.get(MAILBOX):
+        return MailboxClient(Path(environ[MAILBOX]), environ.get(TOKEN, ""), cwd)
+    return DirectClient(Home.from_environ(environ), cwd)
+
+
+class DirectClient:
+    """A person's way: the database itself, opened when first needed."""
+
+    agent = False
+
+    def __init__(self, home: Home, cwd: Path) -> None:
+        self.home = home
+        self._cwd = cwd
+        self._store: Store | None = None
+
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Run an operation as a person."""
+        store = self._opened()
+        context = Context(conn=store, home=self.home, actor="human", cwd=self._cwd)
+        with store_errors(self.home.database):
+            return run(context, name, arguments)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            refuse_without_database(self.home)
+            self._store = open_store(self.home.database, mode="person", actor="human")
+        return self._store
+
+
+def refuse_without_database(home: Home) -> None:
+    """Say what is missing before anything is made.
+
+    Raises:
+        HerdrError: the home is no folder, or cannot be read.
+        UsageError: nothing was ever registered here.
+    """
+    try:
+        found = list(os.scandir(home.root))
+    except FileNotFoundError:
+        found = []
+    except OSError as error:
+        raise disk_error(error, home.root) from error
+    if not any(entry.name == home.database.name for entry in found):
+        raise UsageError(f"no project is registered in {home.root}", fix="run `herdr init` inside a git repo")
+
+
+class MailboxClient:
+    """An agent's way: a request file that the daemon answers (DESIGN §5)."""
+
+    agent = True
+
+    def __init__(self, mailbox: Path, token: str, cwd: Path, *, patience: float = PATIENCE) -> None:
+        self._mailbox = mailbox
+        self._token = token
+        self._cwd = cwd
+        self._patience = patience
+
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Ask the daemon to run an operation.
+
+        Raises:
+            NoAnswerError: nobody answers.
+            HerdrError: the daemon refuses it.
+        """
+        identity = uuid.uuid4().hex
+        request = self._mailbox / "requests" / f"{identity}.json"
+        self._write(request, {"id": identity, "operation": name, "arguments": arguments})
+        answer = self._await(request, self._mailbox / "answers" / f"{identity}.json")
+        if "error" in answer:
+            raise _as_error(answer)
+        return answer["result"]
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def _write(self, path: Path, request: dict[str, object]) -> None:
+        content = msgspec.json.encode({**request, "token": self._token, "cwd": str(self._cwd)})
+        draft = path.with_name(f".{path.name}")
+        try:
+            draft.write_bytes(content)
+            draft.rename(path)
+        except OSError as error:
+            problem = f"cannot write a request to {path.parent}: {error.strerror}"
+            raise HerdrError(problem, fix="call piloop from the agent's own shell") from error
+
+    def _await(self, request: Path, answer: Path) -> dict[str, Any]:
+        deadline = time.monotonic() + self._patience
+        withdrawn = False
+        while True:
+            try:
+                content = answer.read_bytes()
+            except FileNotFoundError:
+                content = b""
+            if content:
+                answer.unlink(missing_ok=True)
+                found: dict[str, Any] = msgspec.json.decode(content)
+                return found
+            if time.monotonic() > deadline:
+                if withdrawn or _withdraw(request):
+                    raise NoAnswerError(
+                        f"the daemon does not answer (waited {self._patience:.0f} s)",
+                        fix="go on without piloop, and try again before you end",
+                    )
+                # It was taken just now, so its answer is on its way.
+                withdrawn, deadline = True, time.monotonic() + LAST_PATIENCE
+            time.sleep(LOOK)
+
+
+def _withdraw(request: Path) -> bool:
+    """Take a request back, so that nobody carries it out later; False when it was taken already."""
+    try:
+        request.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _as_error(answer: Mapping[str, Any]) -> HerdrError:
+    error = HerdrError(str(answer["error"]), fix=answer.get("fix"))
+    error.exit_code = int(answer.get("exit_code", 1))
+    return error

@@ -1,0 +1,50 @@
+"""Messages from people to running agents."""
+
+from __future__ import annotations
+
+from herdr.errors import RefusedError, UsageError
+from herdr.ops.core import PEOPLE, Context, Request, operation
+from herdr.ops.look import look_agent, text_of
+from herdr.ops.views import MessageView, message_view
+from herdr.store.rows import Message, find, get, insert
+
+
+class Send(Request, frozen=True, kw_only=True):
+    """A text for an agent."""
+
+    agent: str
+    text: str
+
+
+class Which(Request, frozen=True, kw_only=True):
+    """One message, by its number."""
+
+    message: int
+
+
+@operation("message.send", Send, who=PEOPLE, writes=True)
+def send(context: Context, request: Send) -> MessageView:
+    """Queue a text for a live agent; the daemon types it as soon as it safely can.
+
+    Raises:
+        UsageError: there is no such agent, or the text is empty.
+        RefusedError: the agent has ended.
+    """
+    agent = look_agent(context, request.agent)
+    text = text_of(request.text, "a message")
+    if not text:
+        raise UsageError("the message is empty", fix='piloop prompt worker#3 "what to do"')
+    if agent.state == "ended":
+        raise RefusedError(f"{agent.name} has ended", fix="comment on its idea: the next run's brief carries it")
+    values = {"agent_id": agent.id, "kind": "prompt", "body": text, "actor": context.actor}
+    message_id = insert(context.conn, Message, values)
+    return message_view(context.conn, get(context.conn, Message, message_id))
+
+
+@operation("message.get", Which, who=PEOPLE)
+def get_message(context: Context, request: Which) -> MessageView:
+    """Say where a message is."""
+    message = find(context.conn, Message, "WHERE id = ?", request.message)
+    if message is None:
+        raise UsageError(f"there is no message {request.message}")
+    return message_view(context.conn, message)

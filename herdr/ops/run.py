@@ -1,0 +1,175 @@
+"""Runs: listed, shown with all that happened in them, and cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from herdr.campaign.text import ref
+from herdr.campaign.words import RunState
+from herdr.errors import RefusedError
+from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
+from herdr.ops.look import look
+from herdr.ops.views import (
+    AgentView,
+    CandidateView,
+    CommentView,
+    EventView,
+    MessageView,
+    RunView,
+    agent_view,
+    candidate_views,
+    comments_on,
+    event_views,
+    marks,
+    message_view,
+    run_view,
+)
+from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, get, update
+
+#: What an agent leaves in its folder when it has ended.
+SCREEN_FILE = "screen.txt"
+
+
+class ListThem(Request, frozen=True, kw_only=True):
+    """Which runs to list: the newest of a project, or of one idea, in these states or in any."""
+
+    project: str | None = None
+    idea: str | None = None
+    state: tuple[RunState, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1)] = 100
+
+
+class Which(Request, frozen=True, kw_only=True):
+    """One run."""
+
+    run: str
+
+
+class RunAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent of a run, and the file that holds its last screen, if it left one."""
+
+    agent: AgentView
+    screen: str | None
+
+
+class RunCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit of a run, and the candidate that it is."""
+
+    commit: str
+    candidate: CandidateView
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with all that belongs to it."""
+
+    run: RunView
+    project: str
+    brief: str | None
+    agents: list[RunAgent]
+    commits: list[RunCommit]
+    comments: list[CommentView]
+    messages: list[MessageView]
+    events: list[EventView]
+
+
+class Cancelled(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that will be cancelled; `state` is the one it is still in."""
+
+    ref: str
+    state: str
+
+
+@operation("run.list", ListThem)
+def list_runs(context: Context, request: ListThem) -> list[RunView]:
+    """List runs, the newest first."""
+    idea_id = look(context, Idea, request.idea).id if request.idea is not None else None
+    project_id = project_of(context, request.project).id if idea_id is None else None
+    states = " ".join(request.state)
+    runs = fetch(
+        context.conn,
+        Run,
+        "WHERE (project_id = ? OR idea_id = ?) AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
+        *(project_id, idea_id, states, states, request.limit),
+    )
+    wanted = {run.idea_id for run in runs}
+    titles = dict(
+        context.conn.execute(
+            f"SELECT id, title FROM ideas WHERE id IN ({marks(wanted)})",  # noqa: S608
+            tuple(wanted),
+        ).fetchall()
+    )
+    return [run_view(run, titles[run.idea_id]) for run in runs]
+
+
+@operation("run.show", Which)
+def show(context: Context, request: Which) -> Shown:
+    """Show a run with its agents, commits, comments, messages and events."""
+    conn = context.conn
+    run = look(context, Run, request.run)
+    project = get(conn, Project, run.project_id)
+    agents = fetch(conn, Agent, "WHERE run_id = ? ORDER BY id", run.id)
+    messages = fetch(
+        conn, Message, "WHERE agent_id IN (SELECT id FROM agents WHERE run_id = ?) ORDER BY id", run.id
+    )
+    events = fetch(
+        conn,
+        Event,
+        "WHERE (target_kind = 'run' AND target_id = ?) OR (target_kind = 'agent' AND target_id IN"
+        " (SELECT id FROM agents WHERE run_id = ?)) OR (target_kind = 'candidate' AND target_id IN"
+        " (SELECT candidate_id FROM run_commits WHERE run_id = ?)) ORDER BY id",
+        *(run.id, run.id, run.id),
+    )
+    return Shown(
+        run=run_view(run, get(conn, Idea, run.idea_id).title),
+        project=project.name,
+        brief=run.brief,
+        agents=[RunAgent(agent=agent_view(agent), screen=_screen(context, agent)) for agent in agents],
+        commits=_commits(context, project, run),
+        comments=comments_on(conn, "run", run.id),
+        messages=[message_view(conn, message) for message in messages],
+        events=event_views(conn, events),
+    )
+
+
+def _screen(context: Context, agent: Agent) -> str | None:
+    file = context.home.agent_dir(agent.id) / SCREEN_FILE
+    return str(file) if file.exists() else None
+
+
+def _commits(context: Context, project: Project, run: Run) -> list[RunCommit]:
+    commits = context.conn.execute(
+        "SELECT commit_sha, candidate_id FROM run_commits WHERE run_id = ? ORDER BY position", (run.id,)
+    ).fetchall()
+    candidates = fetch(
+        context.conn,
+        Candidate,
+        "WHERE id IN (SELECT candidate_id FROM run_commits WHERE run_id = ?)",
+        run.id,
+    )
+    views = {view.ref: view for view in candidate_views(context.conn, project, candidates)}
+    return [RunCommit(commit=row[0], candidate=views[ref("candidate", row[1])]) for row in commits]
+
+
+@operation("run.cancel", Which, who=PEOPLE, writes=True)
+def cancel(context: Context, request: Which) -> Cancelled:
+    """Have the daemon end a run; what its agent has committed is still scored.
+
+    Raises:
+        RefusedError: it has ended already.
+    """
+    run = look(context, Run, request.run)
+    name = ref("run", run.id)
+    if run.state not in ("queued", "running"):
+        raise RefusedError(f"{name} has ended already ({run.state})", fix=f"see `piloop run show {name}`")
+    if not run.cancel_requested:
+        update(context.conn, Run, run.id, {"cancel_requested": 1, "actor": context.actor})
+        emit(
+            context.conn,
+            "run.cancel_requested",
+            context.actor,
+            project_id=run.project_id,
+            target=("run", run.id),
+        )
+    return Cancelled(ref=name, state=run.state)

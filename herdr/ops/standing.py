@@ -1,0 +1,263 @@
+"""How one campaign stands: all that `status` shows, from the store alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from herdr.campaign.links import blocked_by
+from herdr.campaign.text import ref
+from herdr.ops.core import Context
+from herdr.ops.idea import links_of
+from herdr.ops.views import AgentView, CandidateView, Primary, agent_view, candidate_views, primary_of, scores
+from herdr.store.connection import Store
+from herdr.store.rows import Agent, Candidate, Idea, Message, Project, Run, fetch, find
+
+RECENT = 8
+QUEUE = 12
+#: Files whose sizes are added up before it is left at "more than": status has to be quick.
+FILES = 5_000
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """The head, its score, and what it gained over the baseline; `share` is relative to the baseline."""
+
+    ref: str
+    subject: str
+    metric: str
+    direction: str
+    metrics: dict[str, float]
+    value: float | None
+    baseline: str | None
+    baseline_value: float | None
+    gain: float | None
+    share: float | None
+
+
+class LiveAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """A live agent: since when it is in its state, what it tries, and the message that waits for it."""
+
+    agent: AgentView
+    since: str
+    idea: str | None
+    title: str | None
+    waiting: str | None
+    waiting_for: str | None
+
+
+class Queued(msgspec.Struct, frozen=True, kw_only=True):
+    """A ready idea, or a run that waits for its agent."""
+
+    ref: str
+    title: str
+    priority: int
+    blocked_by: list[str]
+
+
+class FailedStarts(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a harness failed to start for one cause, and what it said last."""
+
+    harness: str
+    cause: str
+    count: int
+    detail: str | None
+    agent: str
+
+
+class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin whose latest call failed."""
+
+    plugin: str
+    failures: int
+    error: str
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """A campaign as it is now. `disk` is in bytes; `disk_complete` says whether all of it was counted."""
+
+    ref: str
+    name: str
+    path: str
+    state: str
+    state_reason: str | None
+    config_error: str | None
+    runtime: str
+    slots: int
+    head: Head | None
+    agents: list[LiveAgent]
+    queue: list[Queued]
+    queue_length: int
+    ideas: dict[str, int]
+    runs: dict[str, int]
+    candidates: dict[str, int]
+    recent: list[CandidateView]
+    scoring: int
+    failed_starts: list[FailedStarts]
+    plugin_failures: list[PluginFailure]
+    disk: int
+    disk_complete: bool
+
+
+class _Worker(msgspec.Struct, frozen=True, kw_only=True):
+    max_concurrent: int = 4
+
+
+class _Roles(msgspec.Struct, frozen=True, kw_only=True):
+    worker: _Worker = _Worker()
+
+
+class _Config(msgspec.Struct, frozen=True, kw_only=True):
+    """As much of the stored configuration as is shown, so that the whole need not be imported."""
+
+    runtime: str = "subprocess"
+    roles: _Roles = _Roles()
+
+
+def standing(context: Context, project: Project) -> Standing:
+    """Gather how a project's campaign stands."""
+    conn = context.conn
+    config = msgspec.json.decode(project.config, type=_Config)
+    recent = fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
+    queue = _queue(conn, project)
+    size, complete = _disk(Path(project.path, ".worktrees"))
+    return Standing(
+        ref=ref("project", project.id),
+        name=project.name,
+        path=project.path,
+        state=project.state,
+        state_reason=project.state_reason,
+        config_error=project.config_error,
+        runtime=config.runtime,
+        slots=config.roles.worker.max_concurrent,
+        head=_head(conn, project, primary_of(project)),
+        agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
+        queue=queue[:QUEUE],
+        queue_length=len(queue),
+        ideas=_counts(conn, "ideas", "status", project),
+        runs=_counts(conn, "runs", "state", project),
+        candidates=_counts(conn, "candidates", "verdict", project),
+        recent=candidate_views(conn, project, recent[::-1]),
+        scoring=_scoring(conn, project),
+        failed_starts=_failed_starts(conn, project),
+        plugin_failures=_plugin_failures(conn),
+        disk=size,
+        disk_complete=complete,
+    )
+
+
+def _head(conn: Store, project: Project, primary: Primary) -> Head | None:
+    head = find(conn, Candidate, "WHERE id = ?", project.head_id)
+    if head is None:
+        return None
+    baseline = find(conn, Candidate, "WHERE project_id = ? AND origin = 'baseline' ORDER BY id", project.id)
+    found = scores(conn, project, [head.id, *([baseline.id] if baseline else [])])
+    metrics = found[head.id].metrics if head.id in found else {}
+    value = metrics.get(primary.name)
+    before = found[baseline.id].metrics.get(primary.name) if baseline and baseline.id in found else None
+    gain = primary.gain(value, before)
+    return Head(
+        ref=ref("candidate", head.id),
+        subject=head.subject,
+        metric=primary.name,
+        direction=primary.direction,
+        metrics=metrics,
+        value=value,
+        baseline=ref("candidate", baseline.id) if baseline else None,
+        baseline_value=before,
+        gain=gain,
+        share=gain / abs(before) if gain is not None and before else None,
+    )
+
+
+def _live_agents(conn: Store, project: Project) -> list[Agent]:
+    return fetch(conn, Agent, "WHERE project_id = ? AND state <> 'ended' ORDER BY id", project.id)
+
+
+def _live(conn: Store, agent: Agent) -> LiveAgent:
+    since = conn.execute(
+        "SELECT max(at) FROM events WHERE target_kind = 'agent' AND target_id = ? AND kind = 'agent.state'",
+        (agent.id,),
+    ).fetchone()[0]
+    idea = find(conn, Idea, "JOIN runs r ON r.idea_id = ideas.id WHERE r.id = ?", agent.run_id)
+    message = find(conn, Message, "WHERE agent_id = ? AND state IN ('queued', 'typed') ORDER BY id", agent.id)
+    return LiveAgent(
+        agent=agent_view(agent),
+        since=since or agent.launched_at,
+        idea=ref("idea", idea.id) if idea else None,
+        title=idea.title if idea else None,
+        waiting=message.body if message else None,
+        waiting_for=message.detail if message else None,
+    )
+
+
+def _queue(conn: Store, project: Project) -> list[Queued]:
+    runs = fetch(conn, Run, "WHERE project_id = ? AND state = 'queued' ORDER BY id", project.id)
+    titles = {run.idea_id: find(conn, Idea, "WHERE id = ?", run.idea_id) for run in runs}
+    waiting = [
+        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[])
+        for run in runs
+        if (idea := titles[run.idea_id]) is not None
+    ]
+    ideas = fetch(conn, Idea, "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id", project.id)
+    links, statuses = links_of(conn, project.id)
+    ready = [
+        Queued(
+            ref=ref("idea", idea.id),
+            title=idea.title,
+            priority=idea.priority,
+            blocked_by=[ref("idea", other) for other in blocked_by(idea.id, links, statuses)] if links else [],
+        )
+        for idea in ideas
+    ]
+    return waiting + ready
+
+
+def _counts(conn: Store, table: str, column: str, project: Project) -> dict[str, int]:
+    rows = conn.execute(
+        f"SELECT coalesce({column}, 'open'), count(*) FROM {table} WHERE project_id = ? GROUP BY 1",  # noqa: S608
+        (project.id,),
+    )
+    return dict(rows.fetchall())
+
+
+def _scoring(conn: Store, project: Project) -> int:
+    count: int = conn.execute(
+        "SELECT count(*) FROM measurements m JOIN candidates c ON c.id = m.candidate_id"
+        " WHERE c.project_id = ? AND m.state <> 'done'",
+        (project.id,),
+    ).fetchone()[0]
+    return count
+
+
+def _failed_starts(conn: Store, project: Project) -> list[FailedStarts]:
+    """The failed starts of the last day, by harness and cause, with the latest of each."""
+    rows = conn.execute(
+        "SELECT harness, coalesce(cause, 'unknown'), count(*), cause_detail, role || '#' || max(id) FROM agents"
+        " WHERE project_id = ? AND failed_start = 1"
+        " AND ended_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')"
+        " GROUP BY 1, 2 ORDER BY 3 DESC",
+        (project.id,),
+    )
+    return [FailedStarts(harness=row[0], cause=row[1], count=row[2], detail=row[3], agent=row[4]) for row in rows]
+
+
+def _plugin_failures(conn: Store) -> list[PluginFailure]:
+    rows = conn.execute("SELECT plugin, failures, error FROM plugin_cursors WHERE failures > 0 ORDER BY plugin")
+    return [PluginFailure(plugin=row[0], failures=row[1], error=row[2] or "") for row in rows]
+
+
+def _disk(folder: Path) -> tuple[int, bool]:
+    """Bytes in the files of a folder; False when there are too many to count them all now."""
+    total = seen = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if seen == FILES:
+                return total, False
+            seen += 1
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - thousands of them
+            except OSError:
+                continue
+    return total, True

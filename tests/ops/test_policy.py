@@ -1,0 +1,101 @@
+"""Who may ask for what: the whole table, so that a new operation cannot come without a decision."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from herdr.errors import HerdrError, RefusedError
+from herdr.ops.core import EVERYONE, FAMILIES, OPERATIONS, Context, check
+
+ROLES = ("human", "orchestrator", "worker", "research", "watchdog", "lead")
+PEOPLE = {"human", "orchestrator"}
+READS = {
+    "candidate.diff",
+    "candidate.list",
+    "candidate.show",
+    "comment.list",
+    "comment.show",
+    "event.list",
+    "idea.list",
+    "idea.show",
+    "project.list",
+    "project.status",
+    "run.list",
+    "run.show",
+    "sql.run",
+}
+FOR_PEOPLE = {"apply.find", "message.get", "message.send", "project.pause", "project.resume", "run.cancel"}
+
+
+def allowed() -> dict[str, set[str]]:
+    table = {name: set(ROLES) for name in READS} | dict.fromkeys(FOR_PEOPLE, PEOPLE)
+    return {**table, "comment.add": set(ROLES), "idea.add": PEOPLE | {"research", "lead"}}
+
+
+def test_the_table_of_operations_is_this_one(campaign: Any) -> None:
+    for family in FAMILIES:
+        importlib.import_module(f"herdr.ops.{family}")
+    assert set(EVERYONE) == set(ROLES)
+    found: dict[str, set[str]] = {}
+    for name in OPERATIONS:
+        for role in ROLES:
+            actor = role if role in PEOPLE else f"{role}#1"
+            context = Context(conn=campaign.store, home=campaign.home, actor=actor, cwd=campaign.root)
+            try:
+                check(context, name, {})
+            except RefusedError:
+                continue
+            except HerdrError:
+                pass
+            found.setdefault(name, set()).add(role)
+    assert found == allowed()
+
+
+OWN = ("run#1", "idea#1", "candidate#2")
+OTHERS = ("run#2", "idea#2", "candidate#1", "candidate#3", "worker#1", "worker#2", "comment#1", "project")
+
+
+@pytest.fixture
+def two_workers(campaign: Any) -> Any:
+    for title in ("One", "Two"):
+        run = campaign.run(campaign.idea(title))
+        campaign.agent(run)
+        campaign.candidate(run, f"{run}" * 40, 7.0)
+    campaign.as_human("comment.add", target="idea#1", body="hello")
+    return campaign
+
+
+def worker(campaign: Any, number: int) -> Any:
+    from herdr.store.rows import Agent, get
+
+    return get(campaign.store, Agent, number)
+
+
+def test_a_worker_comments_on_its_own_and_on_nothing_else(two_workers: Any) -> None:
+    me = worker(two_workers, 1)
+    for target in OWN:
+        added = two_workers.as_agent(me, "comment.add", target=target, body="mine", kind="finding")
+        assert added["target"] == target
+    for target in OTHERS:
+        with pytest.raises(RefusedError, match="may comment only on run#1, idea#1"):
+            two_workers.as_agent(me, "comment.add", target=target, body="not mine")
+    authors = [c["author"] for c in two_workers.as_human("comment.list", target="run#1")]
+    assert authors == ["worker#1"]
+
+
+def test_no_agent_decides(two_workers: Any) -> None:
+    with pytest.raises(RefusedError, match="may not decide"):
+        two_workers.as_agent(worker(two_workers, 1), "comment.add", target="run#1", body="x", kind="decision")
+    added = two_workers.as_human("comment.add", target="run#1", body="x", kind="decision")
+    assert added["kind"] == "decision"
+
+
+def test_an_agents_sql_reads_only(two_workers: Any) -> None:
+    me = worker(two_workers, 1)
+    assert two_workers.as_agent(me, "sql.run", statement="SELECT count(*) FROM ideas")["rows"] == [(2,)]
+    with pytest.raises(RefusedError):
+        two_workers.as_agent(me, "sql.run", statement="UPDATE ideas SET priority = 0")
+    assert two_workers.as_human("sql.run", statement="UPDATE ideas SET priority = 0")["changed"] == 2
