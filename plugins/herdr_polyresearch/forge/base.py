@@ -48,6 +48,7 @@ CAPABILITIES = frozenset(
     {
         "assign",  # people can be assigned to issues and pull requests
         "changed_files",  # `changed_files` lists them; without it the caller asks git
+        "comment_listing",  # all comments of a repository come in one listing
         "collaborators",  # `Repo.collaborators` is known
         "conflicts",  # a merge that conflicts is refused
         "delete_comment",
@@ -55,6 +56,7 @@ CAPABILITIES = frozenset(
         "expected_sha",  # `merge_pr` refuses a head that moved
         "follows_pushes",  # `PullRequest.head_sha` moves with the branch
         "permissions",  # what an outsider may not do is refused
+        "pulls_as_issues",  # pull requests show in the listing of issues, so that one look finds all changes
         "quota",  # `rate_status` says something true
         "since",  # a warm read costs two requests
         "rejects_empty_pull",  # no pull request without commits, nor a second one of one branch

@@ -11,7 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from herdr_polyresearch.protocol.comments import Annotation
+from herdr_polyresearch.protocol.blocks import Annotation
+from herdr_polyresearch.protocol.names import same_commit
 from herdr_polyresearch.protocol.threads import Issue, PullRequest, Repo
 from herdr_polyresearch.protocol.words import Observation, Outcome, Reason
 
@@ -153,6 +154,12 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     def open(self) -> bool:
         """Whether it can still be decided by closing or merging it."""
         return self.pull.state == "open"
+
+    @property
+    def current_reviews(self) -> tuple[Review, ...]:
+        """The reviews of the commit that the head branch points to now."""
+        head = self.pull.head_sha
+        return tuple(r for r in self.reviews if not head or same_commit(r.candidate_sha, head))
 
 
 class Thesis(msgspec.Struct, frozen=True, kw_only=True):
