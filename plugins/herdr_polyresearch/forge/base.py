@@ -55,6 +55,7 @@ CAPABILITIES = frozenset(
         "edit_comment",
         "expected_sha",  # `merge_pr` refuses a head that moved
         "follows_pushes",  # `PullRequest.head_sha` moves with the branch
+        "pages",  # every listing goes on past its first hundred
         "permissions",  # what an outsider may not do is refused
         "pulls_as_issues",  # pull requests show in the listing of issues, so that one look finds all changes
         "quota",  # `rate_status` says something true

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -70,16 +72,16 @@ class Rest:
         timeout: seconds until a silent server counts as gone.
     """
 
-    def __init__(self, api: str, token: str, *, clock: Clock, timeout: float = TIMEOUT) -> None:
+    def __init__(self, api: str, token: str, *, clock: Clock, timeout: int = TIMEOUT) -> None:
         self.host = urlsplit(api).netloc
         self.clock = clock
         self.count = 0
         self.quota: Quota | None = None
-        self.server_time: str | None = None
+        self._date: str | None = None
         self._github = Github(
             base_url=api,
             auth=Auth.Token(token),
-            timeout=timeout,  # type: ignore[arg-type]
+            timeout=timeout,
             retry=None,
             seconds_between_requests=None,
             seconds_between_writes=None,
@@ -121,7 +123,8 @@ class Rest:
         Raises:
             ForgeError: a refusal, a limit that lasts too long, or a server that stays silent.
         """
-        return self._read(path, shape, params)[1]
+        found: T = self._read(path, shape, params)[1]
+        return found
 
     def pages(self, path: str, item: type[T], params: Params | None = None) -> Iterator[list[T]]:
         """Read all pages of a listing, one list each.
@@ -134,6 +137,13 @@ class Rest:
             headers, rows = self._read(path, list[item], query)  # type: ignore[valid-type]
             yield rows
             query = next_page(str(headers.get("link") or ""))
+
+    def server_time(self) -> datetime | None:
+        """The server's clock, as its last answer showed it; None when it did not."""
+        try:
+            return parsedate_to_datetime(self._date or "").astimezone(timezone.utc)
+        except ValueError:
+            return None
 
     def _read(self, path: str, shape: Any, params: Params | None) -> tuple[Params, Any]:
         """One GET, repeated after failures that a repetition can mend."""
@@ -170,13 +180,14 @@ class Rest:
         if wait > self.clock.max_wait or times > RATE_LIMIT_ROUNDS:
             raise QuotaError(
                 f"{self.host}: {error.kind}; it ends in {spell(wait)}, at {self.clock.at(wait)}",
+                resets_at=datetime.fromtimestamp(self.clock.now() + wait, timezone.utc),
                 fix=f"nothing was posted by this request: run it again in {spell(wait)}",
             )
         return wait
 
     def _note(self, headers: Mapping[str, Any]) -> None:
         """Remember what an answer said of the quota and of the server's clock."""
-        self.server_time = headers.get("date") or self.server_time
+        self._date = headers.get("date") or self._date
         try:
             self.quota = Quota(
                 int(headers["x-ratelimit-limit"]),
@@ -221,7 +232,7 @@ class Rest:
         if after.isdigit():
             return "a rate limit", float(after)
         if str(headers.get("x-ratelimit-remaining")) == "0" and self.quota is not None:
-            return "the hourly rate limit is used up", max(1.0, self.quota.resets_at - self.clock.time() + 1)
+            return "the hourly rate limit is used up", max(1.0, self.quota.resets_at - self.clock.now() + 1)
         return "its limit for many requests at once", None
 
 

@@ -24,13 +24,13 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """Time as we use it; tests pass one that does not sleep.
 
     Args:
-        time: seconds since the epoch.
+        now: seconds since the epoch.
         sleep: let so many seconds pass.
         say: tell a person why we wait.
         max_wait: the longest wait for a rate limit that is accepted, in seconds.
     """
 
-    time: Callable[[], float] = time.time
+    now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
     say: Callable[[str], None] = say_on_stderr
     max_wait: float = MAX_WAIT
@@ -45,7 +45,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, seconds: float) -> str:
         """The wall time in so many seconds, UTC."""
-        return datetime.fromtimestamp(self.time() + seconds, timezone.utc).strftime("%H:%M:%SZ")
+        return datetime.fromtimestamp(self.now() + seconds, timezone.utc).strftime("%H:%M:%SZ")
 
 
 def spell(seconds: float) -> str:

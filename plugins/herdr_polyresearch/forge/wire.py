@@ -50,7 +50,6 @@ class IssueItem(Wire, frozen=True, kw_only=True):
     closed_at: datetime | None = None
     html_url: str = ""
     pull_request: dict[str, object] | None = None
-    author_association: str = "NONE"
 
 
 class CommentItem(Wire, frozen=True, kw_only=True):
@@ -62,7 +61,19 @@ class CommentItem(Wire, frozen=True, kw_only=True):
     updated_at: datetime
     body: str | None = None
     user: User | None = None
-    author_association: str = "NONE"
+
+
+class Place(Wire, frozen=True, kw_only=True):
+    """A repository, as the end of a pull request names it."""
+
+    full_name: str
+
+
+class Collaborator(Wire, frozen=True, kw_only=True):
+    """Somebody with access to the repository."""
+
+    login: str
+    permissions: dict[str, bool] = {}
 
 
 class End(Wire, frozen=True, kw_only=True):
@@ -71,7 +82,7 @@ class End(Wire, frozen=True, kw_only=True):
     ref: str
     sha: str
     label: str | None = None
-    repo: dict[str, object] | None = None
+    repo: Place | None = None
 
 
 class PullItem(Wire, frozen=True, kw_only=True):
@@ -124,3 +135,23 @@ class Merged(Wire, frozen=True, kw_only=True):
     """The answer to a merge."""
 
     sha: str
+
+
+class Limit(Wire, frozen=True, kw_only=True):
+    """One kind of quota."""
+
+    limit: int
+    remaining: int
+    reset: int
+
+
+class Limits(Wire, frozen=True, kw_only=True):
+    """The quotas, of which we use one."""
+
+    core: Limit
+
+
+class RateLimits(Wire, frozen=True, kw_only=True):
+    """The answer to the question what is left."""
+
+    resources: Limits

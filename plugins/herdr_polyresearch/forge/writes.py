@@ -12,7 +12,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from herdr_polyresearch.forge.base import ForgeError, QuotaError, UnreachableError
+from herdr_polyresearch.forge.base import QuotaError, RejectedError, UnreachableError, WriteUnknownError
 from herdr_polyresearch.forge.rest import LimitedError, Rest, UnclearError
 
 T = TypeVar("T")
@@ -85,6 +85,7 @@ class Queue:
         Raises:
             QuotaError: a rate limit lasts longer than we wait; nothing was changed.
             UnreachableError: no answer, and no sign that the change was made.
+            WriteUnknownError: no answer, and nothing to be seen of whether it was made.
             ForgeError: the server refused.
         """
         limited = unclear = 0
@@ -98,19 +99,20 @@ class Queue:
                     limited += 1
                     wait = self.rest.limit_wait(error, limited)
                     self.clock.say(f"{self.rest.host}: {error.kind}, so `{write.what}` has to wait")
-                    keep(moment, self.clock.time() + wait)
+                    keep(moment, self.clock.now() + wait)
                     continue
                 except UnclearError as error:
                     why, sent = str(error), error.sent
                 except msgspec.ValidationError as error:
                     why, sent = f"its answer is not what GitHub sends ({error})", True
-                except ForgeError as error:
-                    found = landed() if landed is not None and unclear and error.status == 422 else None
+                except RejectedError:
+                    # Refused as a second one, maybe: then the first one landed late.
+                    found = landed() if landed is not None and unclear else None
                     if found is None:
                         raise
                     return found
                 finally:
-                    keep(moment, max(stored(moment), self.clock.time() + self.spacing))
+                    keep(moment, max(stored(moment), self.clock.now() + self.spacing))
                 unclear += 1
                 found = self._look(write, landed, why) if sent and landed is not None else None
                 if found is not None:
@@ -125,7 +127,7 @@ class Queue:
             try:
                 found = landed()
             except (UnreachableError, QuotaError) as error:
-                raise UnreachableError(
+                raise WriteUnknownError(
                     f"it is not known whether `{write.what}` was done: {self.rest.host} gave no answer ({why}), "
                     f"and then {error}",
                     fix="do not repeat it before you have looked: `polyresearch status` shows it if it was done",
@@ -153,9 +155,9 @@ class Queue:
         Raises:
             QuotaError: another process met a limit that lasts longer than we wait.
         """
-        wait = stored(moment) - self.clock.time()
+        wait = stored(moment) - self.clock.now()
         if wait > self.clock.max_wait:
-            raise QuotaError(
+            raise QuotaError(  # the one that met it said so, in another process
                 f"{self.rest.host}: writes are held back until {self.clock.at(wait)} by a rate limit",
                 fix=f"nothing was posted: run it again after {self.clock.at(wait)}",
             )
