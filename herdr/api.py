@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from herdr.harness.files import json_lines
     from herdr.harness.program import check_program
     from herdr.harness.template import CommandHarness
+    from herdr.home import Home
 
 __all__ = [
     "AgentInfo",
@@ -37,6 +38,7 @@ __all__ = [
     "Harness",
     "HarnessStatus",
     "HerdrError",
+    "Home",
     "IdeaInfo",
     "Launch",
     "LaunchContext",
@@ -422,10 +424,11 @@ class Harness(Protocol):
         """Whether the harness's own files show that `text` was taken; None when they cannot tell."""
 
 
-# --- what the host offers to harnesses ------------------------------------------------------------------------
+# --- what the host offers to plugins -------------------------------------------------------------------------
 
 _OFFERED = {
     "CommandHarness": "herdr.harness.template",
+    "Home": "herdr.home",
     "check_program": "herdr.harness.program",
     "json_lines": "herdr.harness.files",
 }

@@ -87,6 +87,10 @@ class LocalForge:
         changes.require_thread(self._database, number, "issue")
         return rows.read_issue(self._database, number)
 
+    def issues(self) -> tuple[Issue, ...]:
+        """Every issue, theses or not, oldest first."""
+        return rows.read_issues(self._database)
+
     def pull(self, number: int) -> PullRequest:
         """One pull request, with its head where the branch is now."""
         self._follow_branches()

@@ -69,6 +69,11 @@ def read_pull(database: sqlite3.Connection, number: int) -> PullRequest:
     return pull_of(database.execute(f"{PULL} AND t.number = ?", (number,)).fetchone())
 
 
+def read_issues(database: sqlite3.Connection) -> tuple[Issue, ...]:
+    """Every issue, oldest first."""
+    return tuple(map(issue_of, database.execute(f"{ISSUE} ORDER BY t.number")))
+
+
 def theses(database: sqlite3.Connection) -> tuple[Issue, ...]:
     """Every issue with the label of a thesis, oldest first."""
     labelled = "AND t.number IN (SELECT number FROM label WHERE name = ?) ORDER BY t.number"
