@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ from herdr_polyresearch.protocol.threads import GHOST, THESIS_LABEL, Comment, Is
 
 Json = Mapping[str, Any]
 
+_FORMAT = "save the threads as docs/polyresearch.md shows"
 _OURS = ("exact", "runs", "commit", "pr")
 """Fields that only we write; shown where they are set."""
 
@@ -49,14 +50,32 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     result: Any
 
 
-def explain(text: str) -> list[Explained]:
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file comes to, case by case, in its order."""
+
+    cases: tuple[Explained, ...]
+    single: bool
+    """Whether the file is one case by itself."""
+
+    def as_json(self) -> Any:
+        """Return what `--json` prints: the bare result of a single case, else a list with ids and kinds."""
+        return self.cases[0].result if self.single else msgspec.to_builtins(self.cases)
+
+    def as_text(self) -> str:
+        """Return what is printed for people: each case's id and kind, then one line for each field."""
+        shown = []
+        for case in self.cases:
+            shown.append(f"{case.id} ({case.kind})")
+            fields = case.result.items() if isinstance(case.result, dict) else enumerate(case.result)
+            shown += [f"  {name}: {_plain(value)}" for name, value in fields]
+        return "\n".join(shown)
+
+
+def explain(text: str) -> Explanation:
     """Explain every case of a file.
 
     Args:
         text: the file: JSON.
-
-    Returns:
-        The results, in the order of the file.
 
     Raises:
         ExplainError: it is no JSON, or a case lacks what its kind needs.
@@ -64,30 +83,13 @@ def explain(text: str) -> list[Explained]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as wrong:
-        raise ExplainError(
-            f"the file is not JSON: {wrong}", fix="save the threads as docs/polyresearch.md shows"
-        ) from None
+        raise ExplainError(f"the file is not JSON: {wrong}", fix=_FORMAT) from None
     cases = data.get("cases", data) if isinstance(data, dict) else data
-    cases = cases if isinstance(cases, list) else [cases]
-    return [_explain_case(case, number) for number, case in enumerate(cases, 1)]
-
-
-def as_json(text: str, explained: Sequence[Explained]) -> Any:
-    """Return what `--json` prints: the bare result for a file of one case, else a list with ids and kinds."""
-    data = json.loads(text)
-    if isinstance(data, dict) and "cases" not in data:
-        return explained[0].result
-    return msgspec.to_builtins(explained)
-
-
-def as_text(explained: Sequence[Explained]) -> str:
-    """Return what is printed for people: each case's id and kind, then one line for each field."""
-    shown = []
-    for case in explained:
-        shown.append(f"{case.id} ({case.kind})")
-        fields = case.result.items() if isinstance(case.result, dict) else enumerate(case.result)
-        shown += [f"  {name}: {_plain(value)}" for name, value in fields]
-    return "\n".join(shown)
+    single = not isinstance(cases, list)
+    listed = [cases] if single else cases
+    return Explanation(
+        cases=tuple(_explain_case(case, number) for number, case in enumerate(listed, 1)), single=single
+    )
 
 
 def _plain(value: Any) -> str:
@@ -96,7 +98,7 @@ def _plain(value: Any) -> str:
 
 def _explain_case(case: Any, number: int) -> Explained:
     if not isinstance(case, dict):
-        raise ExplainError(f"case {number} is not an object", fix="see docs/polyresearch.md for the format")
+        raise ExplainError(f"case {number} is not an object", fix=_FORMAT)
     kind = case.get("kind", "derive")
     name = str(case.get("id", f"case {number}"))
     if kind not in _KINDS:
@@ -106,10 +108,8 @@ def _explain_case(case: Any, number: int) -> Explained:
     except HerdrError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, msgspec.MsgspecError) as wrong:
-        problem = f"{wrong!r} is missing" if isinstance(wrong, KeyError) else str(wrong)
-        raise ExplainError(
-            f"{name}: this is no case of kind {kind}: {problem}", fix="see docs/polyresearch.md for the format"
-        ) from wrong
+        problem = f"{wrong} is missing" if isinstance(wrong, KeyError) else str(wrong)
+        raise ExplainError(f"{name}: this is no case of kind {kind}: {problem}", fix=_FORMAT) from wrong
 
 
 # --- the kinds of one input -------------------------------------------------------------------------------

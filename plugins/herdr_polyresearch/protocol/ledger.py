@@ -10,7 +10,7 @@ import msgspec
 from herdr_polyresearch.protocol.clean import clean_value
 from herdr_polyresearch.protocol.model import Attempt, Candidate, State, Thesis
 from herdr_polyresearch.protocol.program import Program
-from herdr_polyresearch.protocol.scalars import lines, read_float, show_exactly, show_metric, trim
+from herdr_polyresearch.protocol.scalars import fits_metric, lines, read_float, show_exactly, show_metric, trim
 from herdr_polyresearch.protocol.words import FAILED
 
 FILE = "results.tsv"
@@ -59,7 +59,7 @@ def read_ledger(text: str | None) -> Ledger:
         return Ledger()
     found: list[Row | str] = []
     for number, raw in enumerate(lines(text)):
-        line = raw.removesuffix("\r")
+        line = raw.rstrip("\r")
         # Whatever the first line says is the header, unless it is a row that lost it.
         if not trim(line) or (number == 0 and not line.startswith("#")):
             continue
@@ -152,4 +152,4 @@ def _split(columns: Sequence[str]) -> Row:
 
 
 def _number(value: float, exact: bool) -> str:
-    return show_exactly(value) if exact and show_exactly(value) != show_metric(value) else show_metric(value)
+    return show_exactly(value) if exact and not fits_metric(value) else show_metric(value)
