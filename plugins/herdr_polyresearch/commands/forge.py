@@ -10,6 +10,7 @@ import click
 
 from herdr.api import HerdrError
 from herdr_polyresearch.commands.forge_place import (
+    asked,
     changing,
     common,
     git,
@@ -46,6 +47,9 @@ def init(
     here = Path(inside) if inside else None
     current = git("symbolic-ref", "--short", "HEAD") if here else None
     default = branch or current or "main"
+    if asked("dry_run"):
+        click.echo(f"Would make the local forge `{name or (here or Path.cwd()).name}` with the branch {default}.")
+        return
     made = create_local(
         name or (here or Path.cwd()).name,
         home=home(),

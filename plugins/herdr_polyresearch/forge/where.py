@@ -13,7 +13,7 @@ GITHUB = "github.com"
 # GitHub answers git over ssh on another name too, for networks that block port 22.
 SAME_HOST = {"ssh.github.com": GITHUB, "www.github.com": GITHUB}
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
-SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>(?!/?/)[^\s]+)")
+SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>(?!//)\S+)")
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -63,5 +63,10 @@ def parse_address(text: str, *, host: str = GITHUB) -> Address:
         raise HerdrError(
             f"`{text}` does not name a GitHub repository",
             fix="give --repo owner/name, or point the remote: git remote set-url origin https://github.com/owner/name",
+        )
+    if "." not in found:
+        raise HerdrError(
+            f"`{text}` leads to `{found}`, which is no host of a GitHub but perhaps a name in your ssh settings",
+            fix=f"give --repo {'/'.join(pieces)}, or --repo HOST/{'/'.join(pieces)} for a GitHub of your company",
         )
     return Address(SAME_HOST.get(found.lower(), found.lower()), *pieces)
