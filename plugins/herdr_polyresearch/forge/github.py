@@ -180,7 +180,13 @@ class GitHubForge:
             items = self.rest.get(path, list[wire.IssueItem], NEWEST)
             return next((item for item in items if bears(item.body, nonce)), None)
 
-        return issue_of(self._send("POST", path, payload, f"open the issue {title}", wire.IssueItem, landed))
+        made = issue_of(self._send("POST", path, payload, f"open the issue {title}", wire.IssueItem, landed))
+        if len(made.labels) < len(set(labels)):
+            raise AccessError(
+                f"#{made.number} was opened, but without its labels: {self.whoami()} may not label here",
+                fix=f"ask a maintainer for triage or write access; #{made.number} can be closed",
+            )
+        return made
 
     def comment(self, number: int, body: str) -> Comment:
         """Post a comment."""

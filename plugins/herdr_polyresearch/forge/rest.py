@@ -32,6 +32,8 @@ READ_RETRIES = (1.0, 3.0, 9.0)
 #: What GitHub asks for when it names no time: a minute, then longer.
 SECONDARY_WAIT = 60.0
 RATE_LIMIT_ROUNDS = 4
+#: What GitHub says instead of doing a write to a repository that was renamed.
+MOVED = "Moved Permanently"
 
 Params = Mapping[str, str | int]
 T = TypeVar("T")
@@ -115,6 +117,11 @@ class Rest:
         except ValueError as error:
             raise UnclearError("its answer is not JSON") from error
         self._note(headers)
+        if isinstance(data, dict) and data.get("message") == MOVED:
+            raise MissingError(
+                f"{self.host}: the repository of {path} has moved",
+                fix="look where it is now, then git remote set-url origin URL, or give --repo owner/name",
+            )
         return headers, data
 
     def get(self, path: str, shape: type[T], params: Params | None = None) -> T:

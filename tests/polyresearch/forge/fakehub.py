@@ -123,14 +123,15 @@ class FakeHub:
     def fail(self, request: Any, fault: Fault) -> None:
         """Fail as told."""
         request.close_connection = True
+        told = {**fault.headers, "Connection": "close"}
         if fault.kind == "slow":
             self.slow_done.set()
         elif fault.kind == "broken":
-            self.reply(request, 200, b'{"id": 1, "bo', fault.headers)
+            self.reply(request, 200, b'{"id": 1, "bo', told)
         elif fault.kind == "html":
-            self.reply(request, 200, b"<html>please log in</html>", fault.headers)
+            self.reply(request, 200, b"<html>please log in</html>", told)
         elif isinstance(fault.kind, int):
-            self.reply(request, fault.kind, json.dumps({"message": fault.message}).encode(), fault.headers)
+            self.reply(request, fault.kind, json.dumps({"message": fault.message}).encode(), told)
 
     def reply(self, request: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
         """Send an answer."""

@@ -12,6 +12,7 @@ import pytest
 from herdr_polyresearch.forge.base import (
     AccessError,
     ForgeError,
+    MissingError,
     QuotaError,
     RejectedError,
     UnreachableError,
@@ -326,6 +327,25 @@ def test_an_answer_of_another_shape_is_no_state(hub: Hub, lead: Any) -> None:
     hub.issues[1]["title"] = None
     with pytest.raises(UnreachableError, match="not what GitHub sends"):
         lead.snapshot()
+
+
+def test_a_write_to_a_renamed_repository_is_not_repeated(hub: Hub, lead: Any, fault: Callable[..., None]) -> None:
+    fault(
+        307,
+        path=COMMENTS,
+        message="Moved Permanently",
+        headers={"Location": "https://api.github.com/repositories/1"},
+    )
+    with pytest.raises(MissingError, match="has moved"):
+        lead.comment(1, "hello")
+    assert posts(hub) == 1
+
+
+def test_an_issue_that_lost_its_label_is_told(hub: Hub, lead: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_issue = hub.new_issue
+    monkeypatch.setattr(hub, "new_issue", lambda login, body: new_issue(login, {**body, "labels": []}))
+    with pytest.raises(AccessError, match="#2 was opened, but without its labels"):
+        lead.create_issue("two", "", labels=["thesis"])
 
 
 def test_every_error_says_what_to_do(hub: Hub, lead: Any, fault: Callable[..., None]) -> None:
