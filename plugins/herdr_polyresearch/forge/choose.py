@@ -28,7 +28,8 @@ def open_forge(
 
     Args:
         home: the home of herdr.
-        environ: `POLYRESEARCH_FORGE` stands for `--forge`; tokens and logins are found here.
+        environ: `POLYRESEARCH_FORGE` stands for `--forge`, and `GH_REPO` for GitHub's `--repo`, as for gh; tokens
+            and logins are found here.
         forge: `github` or `local`; found out from the remote when None.
         repo: `owner/name`, or the name of a local forge; the one of the remote when None.
         origin: the URL of the remote `origin`, when there is one.
@@ -50,12 +51,13 @@ def open_forge(
                 fix="give --repo NAME, or make one: polyresearch forge init",
             )
         return open_local(name, home=home, login=login or login_from(environ))
-    if not repo and not origin:
+    meant = repo or environ.get("GH_REPO") or origin
+    if not meant:
         raise HerdrError(
             "this repository has no remote `origin`, so it is not known where its issues are",
             fix="give --repo owner/name, or for work without GitHub: polyresearch forge init",
         )
-    return open_github(repo or origin or "", home=home, login=login, environ=environ, clock=clock)
+    return open_github(meant, home=home, login=login, environ=environ, clock=clock)
 
 
 def open_github(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -313,3 +314,68 @@ def open_hub(hub: Any, clock: TestClock, hub_home: Path) -> Iterator[Callable[..
     yield make
     for forge in opened:
         forge.close()
+
+
+# --- a stand-in with real git beside it -------------------------------------------------------------------------
+
+git_side = load("gitside")
+WITH_GIT = frozenset({"changed_files", "conflicts", "expected_sha", "follows_pushes", "rejects_empty_pull"})
+
+
+class GitPlace(LocalPlace):
+    """A stand-in for issues and comments, real git for branches."""
+
+    def __init__(self, folder: Path, served: ServedPlace, side: Any, work: Path) -> None:
+        Place.__init__(self)
+        self.kind = f"{served.kind}-git"
+        self.home = folder / "piloop"
+        self.slug, self.tokens, self.side, self.work = served.slug, served.tokens, side, work
+        self.lacks = (served.lacks - WITH_GIT) | {"pulls_as_issues"}
+
+    def _open(self, login: str, **options: Any) -> Any:
+        defaults = {"spacing": 0.0, "clock": Clock(say=lambda _: None), "home": self.home}
+        address = Address("github.com", *self.slug.split("/"))
+        return GitHubForge(
+            address, self.tokens[login], api=self.side.url, lacks=self.lacks, **{**defaults, **options}
+        )
+
+    def environ(self, login: str) -> dict[str, str]:
+        """What a command needs in its environment to work here as this user."""
+        return {
+            "POLYRESEARCH_API": self.side.url,
+            "POLYRESEARCH_API_LACKS": ",".join(sorted(self.lacks)),
+            "POLYRESEARCH_WRITE_SPACING": "0",
+            "GITHUB_TOKEN": self.tokens[login],
+            "GH_REPO": self.slug,
+        }
+
+
+@pytest.fixture
+def make_git_place(make_place: Callable[..., Place], tmp_path: Path) -> Iterator[Callable[[str], GitPlace]]:
+    """`make_git_place("emulate")` gives a repository with FILES whose branches are real."""
+    made: list[GitPlace] = []
+
+    def make(kind: str) -> GitPlace:
+        served = make_place(kind)
+        assert isinstance(served, ServedPlace)
+        bare, work = tmp_path / "origin.git", tmp_path / "checkout"
+        git(tmp_path, "init", "-q", "--bare", "-b", "main", str(bare))
+        git(tmp_path, "clone", "-q", str(bare), str(work))
+        git(work, "checkout", "-q", "-B", "main")
+        options: dict[str, Any] = {}
+        if kind == "myworld":
+            options = {
+                "proxies": {"https": os.environ["HTTPS_PROXY"]},
+                "verify": os.environ["REQUESTS_CA_BUNDLE"],
+            }
+        upstream = served.api or "https://api.github.com"
+        side = git_side.GitSide(upstream, served.slug, bare, served.tokens["lead"], **options)
+        made.append(GitPlace(tmp_path / kind, served, side, work))
+        made[-1].push("main", dict(FILES))
+        return made[-1]
+
+    yield make
+    for place in made:
+        for forge in place.opened:
+            forge.close()
+        place.side.close()

@@ -111,6 +111,8 @@ def test_the_forge_is_the_one_that_origin_leads_to(tmp_path: Path) -> None:
     hub = open_forge(home=tmp_path, environ=environ, origin="git@ghe.example:lead/lab.git")
     assert (hub.name, hub.clone_url()) == ("github", "https://ghe.example/lead/lab.git")
     assert open_forge(home=tmp_path, environ=environ, origin=url, repo="lead/lab").name == "github"
+    named = open_forge(home=tmp_path, environ={**environ, "GH_REPO": "lead/other"}, origin="/srv/git/x")
+    assert named.clone_url() == "https://github.com/lead/other.git"
     assert (
         open_forge(home=tmp_path, environ={**environ, "POLYRESEARCH_FORGE": "local"}, repo="lab").name == "local"
     )
