@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import socket
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,6 +253,30 @@ def test_processes_of_one_login_write_one_after_the_other(hub: Hub, hub_home: Pa
         process.join(30)
     assert [process.exitcode for process in processes] == [0] * 4
     assert sorted(bodies(hub)) == [f"from {n}" for n in range(4)]
+
+
+def test_a_write_starts_only_when_the_one_before_it_is_settled(
+    hub: Hub, open_hub: Open, lead: Any, fault: Callable[..., None], clock: Any
+) -> None:
+    fault("slow", path=COMMENTS, after=True)
+    writers = [threading.Thread(target=open_hub("lead").comment, args=(1, text)) for text in ("first", "second")]
+    writers[0].start()
+    until(lambda: posts(hub) == 1)
+    writers[1].start()
+    until(lambda: any("another process" in line for line in clock.told))
+    assert posts(hub) == 1
+    hub.released.set()
+    for writer in writers:
+        writer.join(20)
+    assert bodies(hub) == ["first", "second"]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for it."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 # --- refusals and reads ----------------------------------------------------------------------------------------

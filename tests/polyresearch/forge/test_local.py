@@ -154,6 +154,9 @@ def test_a_force_push_moves_the_head(lab: Any) -> None:
     git(lab.work, "commit", "-qm", "anew")
     git(lab.work, "push", "-qf", "origin", BRANCH)
     assert forge.pull(number).head_sha == git(lab.work, "rev-parse", "HEAD")
+    assert git(lab.work, "ls-remote", "origin", f"refs/pull/{number}/head").split()[0] == git(
+        lab.work, "rev-parse", "HEAD"
+    )
     assert [f.path for f in forge.changed_files(number)] == ["new.py"]
     with pytest.raises(StaleHeadError):
         forge.merge_pr(number, expected_sha=first)

@@ -115,12 +115,16 @@ def test_a_thesis_that_lost_its_label_and_got_it_back_has_all_its_comments(hub: 
     hub.touch(1)
     assert [issue.number for issue in lab.snapshot().issues] == [2]
     hub.tick(60)
-    hub.new_comment("bob", 1, {"body": "meanwhile"})
-    lab.snapshot()
-    hub.tick(60)
+    hub.comments[1].update(body="changed meanwhile", updated_at=hub.stamp())
+    for _ in range(2):
+        hub.touch(1)
+        lab.snapshot()
+        hub.tick(60)
     hub.issues[1]["labels"] = [{"name": "thesis"}]
     hub.touch(1)
-    assert [c.body for c in lab.snapshot().comments[1]] == ["first", "meanwhile"]
+    snapshot = lab.snapshot()
+    assert [c.body for c in snapshot.comments[1]] == ["changed meanwhile"]
+    assert snapshot.deleted == ()
 
 
 def test_a_deleted_account_does_not_stop_a_read(hub: Hub, lab: Any) -> None:
