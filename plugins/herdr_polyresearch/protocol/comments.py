@@ -102,7 +102,7 @@ def _pairs(payload: str) -> dict[str, str]:
     for line in lines(payload):
         key, colon, value = line.partition(":")
         if colon:
-            pairs[trim(key)] = trim(value)
+            pairs[key.strip(SPACES)] = value.strip(SPACES)
     return pairs
 
 
