@@ -15,7 +15,7 @@ from herdr_polyresearch.protocol.ledger import Ledger, best_accepted, missing_ro
 from herdr_polyresearch.protocol.model import Attempt, Candidate, Review, State, Thesis
 from herdr_polyresearch.protocol.names import same_commit
 from herdr_polyresearch.protocol.program import Program
-from herdr_polyresearch.protocol.words import FAILED, Outcome
+from herdr_polyresearch.protocol.words import FAILED, Outcome, keeps_thesis
 
 Refusal = Literal[
     "dirty_audit",
@@ -71,9 +71,6 @@ MESSAGES: dict[Refusal, tuple[str, str]] = {
     ),
 }
 """What each refusal means, and what helps."""
-
-REQUEUES: frozenset[str] = frozenset({"stale", "infra_failure"})
-"""Outcomes that say nothing about the hypothesis: the thesis returns to the queue."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +165,7 @@ def judge(
 
 def verdict(outcome: Outcome, confirmations: int, *, merged: bool = False) -> Verdict:
     """Return what an outcome entails; a merge comes before its decision, which nobody could take back."""
-    keeps = outcome in REQUEUES or (outcome == "non_improvement" and confirmations == 0)
+    keeps = keeps_thesis(outcome, confirmations)
     actions: tuple[Action, ...]
     if outcome == "accepted":
         actions = ("post_decision", "close_issue") if merged else ("merge_pr", "post_decision", "close_issue")

@@ -57,8 +57,8 @@ def open_to(state: State, node: str) -> tuple[Thesis, ...]:
 def duplicate(title: str, theses: tuple[Thesis, ...]) -> Issue | None:
     """Return the thesis, open or closed, that has the same words in its title; None when there is none.
 
-    Order, case, punctuation and repeated words do not make a difference. Whether two theses mean the same in
-    other words is for whoever writes them to judge.
+    Case and punctuation make no difference. Whether two theses mean the same in other words is for whoever
+    writes them to judge.
     """
     words = _words(title)
     return next((t.issue for t in theses if words and _words(t.issue.title) == words), None)
@@ -83,5 +83,5 @@ def at_floor(state: State, program: Program) -> bool:
     return lower and best is not None and tolerance is not None and best < tolerance
 
 
-def _words(title: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", title.casefold()))
+def _words(title: str) -> list[str]:
+    return re.findall(r"[^\W_]+", title.casefold())

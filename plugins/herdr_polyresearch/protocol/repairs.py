@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from herdr_polyresearch.protocol.blocks import AdminNoteBlock, ReleaseBlock
-from herdr_polyresearch.protocol.decide import REQUEUES
 from herdr_polyresearch.protocol.model import Claim, Finding, State, Thesis
-from herdr_polyresearch.protocol.words import Reason
+from herdr_polyresearch.protocol.words import REQUEUES, Reason
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):

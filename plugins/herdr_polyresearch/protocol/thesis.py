@@ -32,7 +32,7 @@ from herdr_polyresearch.protocol.program import Program
 from herdr_polyresearch.protocol.slash import Slash
 from herdr_polyresearch.protocol.threads import Comment, Issue
 from herdr_polyresearch.protocol.trail import Trail
-from herdr_polyresearch.protocol.words import Outcome
+from herdr_polyresearch.protocol.words import Outcome, keeps_thesis
 
 
 class ThesisReader:
@@ -60,13 +60,15 @@ class ThesisReader:
     def requeued(self) -> dict[int, Decision]:
         """Return the lead's decisions that were posted here, by the number of the pull request they are on.
 
-        A decision on a pull request ends its thesis for every reader; one that leaves it open stands here.
+        A decision on a pull request ends its thesis for every reader; one that leaves it open stands here. Of
+        several the first counts.
         """
         return {
             event.pr: decision(comment, event, requeues=True)
-            for comment, event in self._events
+            for comment, event in reversed(self._events)
             if isinstance(event, DecisionBlock)
             and event.pr is not None
+            and keeps_thesis(event.outcome, event.confirmations)
             and event.thesis == self.issue.number
             and self._trail.is_lead(comment)
         }

@@ -104,7 +104,13 @@ def test_a_decision_on_the_thesis_leaves_it_open(story: Start, existing: Any) ->
 
 @pytest.mark.parametrize(
     ("author", "changes"),
-    [("alice", {}), ("lead", {"thesis": 13}), ("lead", {"pr": 51}), ("lead", {"pr": None})],
+    [
+        ("alice", {}),
+        ("lead", {"thesis": 13}),
+        ("lead", {"pr": 51}),
+        ("lead", {"pr": None}),
+        ("lead", {"outcome": "accepted"}),
+    ],
 )
 def test_a_decision_on_the_thesis_is_the_leads_and_names_the_pull_request(
     story: Start, author: str, changes: dict[str, Any]
