@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from herdr.api import HerdrError, Home
 from herdr_polyresearch.forge.local import LocalForge
 from herdr_polyresearch.forge.places import local_names, login_from, name_of, open_local
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def common(function: F) -> F:
-    """The options that every command here has."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--as", "login", metavar="LOGIN", help="Who you are; POLYRESEARCH_LOGIN when absent."),
-        click.option("--repo", metavar="NAME", help="The local forge; the one of the remote origin when absent."),
-    ):
-        function = option(function)
-    return function
+from herdr_polyresearch.git import Git
 
 
-def asked(*names: str) -> object:
-    """An option of these names that was given before the command's name, to the program itself."""
-    context: click.Context | None = click.get_current_context()
-    while context is not None:
-        for name in names:
-            if context.params.get(name):
-                return context.params[name]
-        context = context.parent
-    return None
+def asked(name: str) -> str | None:
+    """An option of the program, wherever on the command line it stood; None when it was not given."""
+    value = click.get_current_context().find_root().params.get(name)
+    return str(value) if value else None
 
 
 def home() -> Path:
@@ -46,18 +27,22 @@ def home() -> Path:
     return Home.from_environ(os.environ).root
 
 
+def login() -> str:
+    """Who we are."""
+    return asked("login") or login_from(os.environ)
+
+
 @contextmanager
-def opened(repo: str | None, login: str | None) -> Iterator[LocalForge]:
-    """The local forge that is meant.
+def opened() -> Iterator[LocalForge]:
+    """The local forge that is meant: the one named, that of the remote origin, or the only one there is.
 
     Raises:
         HerdrError: it is not clear which one is meant, or there is none of this name.
     """
-    name = repo or asked("repo")
+    name, known = asked("repo"), local_names(home())
     if name is None:
-        origin = git("remote", "get-url", "origin")
+        origin = git().ask("remote", "get-url", "origin")
         name = name_of(origin, home()) if origin else None
-    known = local_names(home())
     if name is None and len(known) == 1:
         name = known[0]
     if name is None:
@@ -65,7 +50,7 @@ def opened(repo: str | None, login: str | None) -> Iterator[LocalForge]:
             f"it is not clear which local forge is meant (there are: {', '.join(known) or 'none'})",
             fix="give --repo NAME, or make one: polyresearch forge init NAME",
         )
-    place = open_local(str(name), home=home(), login=login or login_from(os.environ))
+    place = open_local(name, home=home(), login=login())
     try:
         yield place
     finally:
@@ -73,9 +58,9 @@ def opened(repo: str | None, login: str | None) -> Iterator[LocalForge]:
 
 
 @contextmanager
-def changing(repo: str | None, login: str | None) -> Iterator[LocalForge]:
+def changing() -> Iterator[LocalForge]:
     """The local forge that is meant, for a command that changes it; a dry run ends here."""
-    with opened(repo, login) as place:
+    with opened() as place:
         if asked("dry_run"):
             context = click.get_current_context()
             click.echo(f"Would run `{context.command_path}` on {place.repo().full_name} as {place.whoami()}.")
@@ -93,20 +78,6 @@ def sound(text: str) -> str:
     return text.encode("utf-8", "ignore").decode()
 
 
-def git(*args: str, check: bool = False) -> str | None:
-    """What git printed in the current folder; None when it failed.
-
-    Raises:
-        HerdrError: it failed and `check` is set.
-    """
-    try:
-        done = subprocess.run(
-            ["git", *args], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
-    except FileNotFoundError:
-        raise HerdrError("git is not on PATH", fix="install git 2.38 or newer") from None
-    if done.returncode and check:
-        raise HerdrError(
-            f"git {args[0]} failed: {done.stderr.strip()}", fix=f"try it yourself: git {' '.join(args)}"
-        )
-    return done.stdout.strip() or None if done.returncode == 0 else None
+def git() -> Git:
+    """Make a runner of git where we are."""
+    return Git(Path.cwd())

@@ -20,19 +20,19 @@ def show_json(data: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
-def done(made: object, said: str, as_json: bool) -> None:
+def done(made: object, said: str) -> None:
     """Say what a command did."""
-    if as_json or asked("as_json", "json"):
+    if asked("as_json"):
         show_json(made)
     else:
         click.echo(said)
 
 
-def show_list(place: LocalForge, everything: bool, as_json: bool) -> None:
+def show_list(place: LocalForge, everything: bool) -> None:
     """List the open issues and pull requests, or all."""
     threads: list[Issue | PullRequest] = [*place.issues(), *place.snapshot().pulls]
     rows = sorted((row for row in threads if everything or row.state == "open"), key=lambda row: row.number)
-    if as_json or asked("as_json", "json"):
+    if asked("as_json"):
         show_json({"repo": place.repo(), "login": place.whoami(), "url": place.clone_url(), "threads": rows})
         return
     click.echo(f"{place.repo().full_name} at {place.clone_url()}, as {place.whoami()}")
@@ -42,11 +42,11 @@ def show_list(place: LocalForge, everything: bool, as_json: bool) -> None:
         click.echo("there is nothing yet" if everything else "nothing is open")
 
 
-def show_thread(place: LocalForge, number: int, as_json: bool) -> None:
+def show_thread(place: LocalForge, number: int) -> None:
     """Print one issue or pull request, with all that was said on it."""
     thread = find(place, number)
     comments = place.comments(number)
-    if as_json or asked("as_json", "json"):
+    if asked("as_json"):
         show_json({"thread": thread, "comments": comments})
         return
     click.echo(line_of(thread))

@@ -6,28 +6,15 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
-from herdr_polyresearch.commands.forge import forge
+from herdr_polyresearch.cli import polyresearch
 from herdr_polyresearch.forge.places import open_local
 
 from herdr.api import HerdrError
 
 Run = Callable[..., Result]
-
-
-@click.group()
-@click.option("--repo")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--dry-run", "dry_run", is_flag=True)
-def program(**_: Any) -> None:
-    """Stands for the program that the group is part of."""
-
-
-program.add_command(forge)
 
 
 @pytest.fixture
@@ -37,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, make_repo: Callable[..., Path]) -> Run:
     monkeypatch.setenv("POLYRESEARCH_LOGIN", "lead")
 
     def run(line: str, *more: str, stdin: str | None = None) -> Result:
-        result = CliRunner().invoke(program, [*line.split(), *more], input=stdin)
+        result = CliRunner().invoke(polyresearch, [*line.split(), *more], input=stdin)
         if result.exception is not None and not isinstance(result.exception, HerdrError | SystemExit):
             raise result.exception
         return result
@@ -150,7 +137,7 @@ def test_a_dry_run_changes_nothing(run: Run) -> None:
     run("forge init")
     result = run("--dry-run forge issue open --title one")
     assert (result.exit_code, "Would run" in result.output) == (0, True)
-    assert run("--dry-run forge init another").exit_code == 0
+    assert run("forge init another --dry-run").exit_code == 0
     assert "nothing is open" in run("forge show").output
     assert "no local forge" in str(error(run("forge show --repo another")))
 
