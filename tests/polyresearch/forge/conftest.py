@@ -379,3 +379,9 @@ def make_git_place(make_place: Callable[..., Place], tmp_path: Path) -> Iterator
         for forge in place.opened:
             forge.close()
         place.side.close()
+
+
+@pytest.fixture
+def missing() -> Callable[[str, str], None]:
+    """What a stand-in that cannot be had does to a test."""
+    return stand_ins.missing

