@@ -76,7 +76,7 @@ def _gpus() -> tuple[Gpu, ...]:
     argv = [program, "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(
-            [program, *query],
+            argv,
             capture_output=True,
             text=True,
             check=False,

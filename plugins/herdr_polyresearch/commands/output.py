@@ -57,9 +57,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
 
 def finding_line(finding: Finding) -> str:
     """A finding on one line."""
-    where = {"issue": f"#{finding.number}", "pull_request": f"PR #{finding.number}"}.get(
-        finding.scope, "repository"
-    )
+    names = {"issue": f"#{finding.number}", "pull_request": f"PR #{finding.number}", "repository": "repository"}
     who = f" (comment {finding.comment_id} by {finding.author})" if finding.comment_id else ""
     return line(f"[{finding.severity}] {names[finding.scope]}: {finding.message}{who}")
 

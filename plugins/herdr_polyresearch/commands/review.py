@@ -15,7 +15,7 @@ from herdr_polyresearch.protocol.blocks import ReviewBlock, ReviewClaimBlock
 from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.names import WORKTREES, same_commit
 from herdr_polyresearch.protocol.scalars import time_text
-from herdr_polyresearch.protocol.words import OBSERVATIONS, Observation
+from herdr_polyresearch.protocol.words import FAILED, OBSERVATIONS, Observation
 
 
 @command("review-claim")
@@ -64,9 +64,8 @@ def review(
 ) -> None:
     """Record what you measured of a candidate and of its base, each by yourself."""
     value = mean_of(metric, (), observation)
-    base_value = (
-        mean_of(baseline, (), observation) if observation not in ("crashed", "infra_failure") else baseline
-    )
+    if baseline is None and observation not in FAILED:
+        raise click.UsageError(f"--baseline is needed for the observation {observation}")
     session = Session()
     node = session.as_contributor("review").node_id
     candidate, thesis = _reviewable(session, pr)

@@ -41,9 +41,8 @@ def session(slot: str | None, export: bool) -> None:
     default = here.program.default_branch or here.forge.repo().default_branch
     log = (here.checkout.git.ask("log", "--oneline", f"-{RECENT}", default) or "").splitlines()
     lead = is_lead_node(here.checkout.common, node)
-    first = (
-        f"the set-up in {ENVIRONMENT}/ ({', '.join(setup)})" if setup is not None else "the set-up in PREPARE.md"
-    )
+    first = "the set-up in PREPARE.md" if setup is None else f"the set-up in {ENVIRONMENT}/ ({', '.join(setup)})"
+    role = "lead" if lead else "contributor"
     said = [
         f"You are {login} on {here.forge.repo().full_name}, as the {role} node `{node}`.",
         f"  {line}",
