@@ -89,6 +89,7 @@ def body(rng: random.Random) -> str:
     return text
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_body_is_read_without_a_crash(seed: int) -> None:
     rng = random.Random(seed)
@@ -161,6 +162,7 @@ blocks = st.one_of(
 )
 
 
+@pytest.mark.timeout(900)
 @LONG
 @given(blocks)
 def test_what_is_written_is_what_is_read(block: b.Block) -> None:
@@ -171,6 +173,7 @@ def test_what_is_written_is_what_is_read(block: b.Block) -> None:
     written.encode("utf-8")
 
 
+@pytest.mark.timeout(900)
 @LONG
 @given(blocks, st.data())
 def test_no_text_changes_the_type_or_another_field(block: b.Block, data: st.DataObject) -> None:
