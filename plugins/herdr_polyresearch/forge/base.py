@@ -128,6 +128,9 @@ class Forge(Protocol):
     def capabilities(self) -> frozenset[str]:
         """The subset of `CAPABILITIES` that this forge has."""
 
+    def close(self) -> None:
+        """Give back connections and files; the forge is of no use afterwards."""
+
     # --- reading ------------------------------------------------------------------------------------------
 
     def whoami(self) -> str:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +267,8 @@ def test_a_login_has_the_form_of_one(tmp_path: Path, login: str) -> None:
 
 
 def test_a_forge_is_found_by_the_url_of_its_repository(tmp_path: Path) -> None:
-    url = create_local("team/lab", home=tmp_path, owner="lead").clone_url()
+    with closing(create_local("team/lab", home=tmp_path, owner="lead")) as made:
+        url = made.clone_url()
     assert name_of(url, tmp_path) == "team/lab"
     assert name_of(f"file://{url}", tmp_path) == "team/lab"
     assert name_of("https://github.com/team/lab.git", tmp_path) is None

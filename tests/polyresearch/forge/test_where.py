@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from herdr_polyresearch.forge.choose import open_forge
@@ -103,19 +105,22 @@ def test_no_token_says_how_to_get_one(tmp_path: Path, script: str) -> None:
 
 
 def test_the_forge_is_the_one_that_origin_leads_to(tmp_path: Path) -> None:
-    url = create_local("lab", home=tmp_path, owner="lead").clone_url()
+    with closing(create_local("lab", home=tmp_path, owner="lead")) as made:
+        url = made.clone_url()
     environ = {"GITHUB_TOKEN": "x", "POLYRESEARCH_LOGIN": "alice"}
-    found = open_forge(home=tmp_path, environ=environ, origin=url)
-    assert (found.name, found.whoami()) == ("local", "alice")
-    assert open_forge(home=tmp_path, environ=environ, forge="local", repo="lab", login="bob").whoami() == "bob"
-    hub = open_forge(home=tmp_path, environ=environ, origin="git@ghe.example:lead/lab.git")
-    assert (hub.name, hub.clone_url()) == ("github", "https://ghe.example/lead/lab.git")
-    assert open_forge(home=tmp_path, environ=environ, origin=url, repo="lead/lab").name == "github"
-    named = open_forge(home=tmp_path, environ={**environ, "GH_REPO": "lead/other"}, origin="/srv/git/x")
-    assert named.clone_url() == "https://github.com/lead/other.git"
-    assert (
-        open_forge(home=tmp_path, environ={**environ, "POLYRESEARCH_FORGE": "local"}, repo="lab").name == "local"
-    )
+
+    def found(**options: Any) -> tuple[str, str]:
+        with closing(open_forge(**{"home": tmp_path, "environ": environ, **options})) as forge:
+            return forge.name, forge.whoami() if forge.name == "local" else forge.clone_url()
+
+    assert found(origin=url) == ("local", "alice")
+    assert found(forge="local", repo="lab", login="bob") == ("local", "bob")
+    assert found(environ={**environ, "POLYRESEARCH_FORGE": "local"}, repo="lab") == ("local", "alice")
+    assert found(origin="git@ghe.example:lead/lab.git") == ("github", "https://ghe.example/lead/lab.git")
+    assert found(origin=url, repo="lead/lab") == ("github", "https://github.com/lead/lab.git")
+    named = {**environ, "GH_REPO": "lead/other"}
+    assert found(environ=named, origin="/srv/git/x") == ("github", "https://github.com/lead/other.git")
+    assert found(environ=named, origin=url) == ("local", "alice")
 
 
 @pytest.mark.parametrize(
