@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 
 import click
@@ -42,8 +41,8 @@ def generate(title: str, body: str) -> None:
         _check_queue(session, title, depth)
     issue = halfway
     if not session.dry_run:
-        issue = halfway or _open(session, title, body)
-        _pass_on(session, issue, fresh=halfway is None)
+        issue = halfway or session.forge.create_issue(title, body, labels=[THESIS_LABEL])
+        _pass_on(session, issue)
     below = depth + 1 < session.program.min_queue_depth
     awaiting = not session.program.auto_approve
     said = f"Generated thesis #{issue.number}." if issue else f"Would generate the thesis `{line(title)}`."
@@ -92,26 +91,15 @@ def _check_queue(session: Session, title: str, depth: int) -> None:
         )
 
 
-def _open(session: Session, title: str, body: str) -> Issue:
-    return session.forge.create_issue(title, body, labels=[THESIS_LABEL])
-
-
-def _pass_on(session: Session, issue: Issue, *, fresh: bool) -> None:
-    """Approve a thesis, or hand it to the maintainer; one that gets neither is closed again."""
+def _pass_on(session: Session, issue: Issue) -> None:
+    """Approve a thesis, or hand it to the maintainer."""
+    if not session.program.auto_approve:
+        assign_maintainer(session, issue.number, issue.assignees)
+        return
     try:
-        if session.program.auto_approve:
-            session.post(issue.number, ApprovalBlock(thesis=issue.number))
-        else:
-            assign_maintainer(session, issue.number, issue.assignees)
+        session.post(issue.number, ApprovalBlock(thesis=issue.number))
     except HerdrError as error:
-        if not session.program.auto_approve:
-            raise
-        closed = "it stays open"
-        if fresh:
-            with contextlib.suppress(HerdrError):
-                session.forge.close_issue(issue.number, reason="not_planned")
-                closed = "it was closed again"
         raise HerdrError(
-            f"thesis #{issue.number} was opened and could not be approved, so {closed}: {error.message}",
-            fix=error.fix or "try again",
+            f"thesis #{issue.number} was opened and could not be approved: {error.message}",
+            fix="run it again with the same title, which goes on with that thesis",
         ) from error

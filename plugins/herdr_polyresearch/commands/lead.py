@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from herdr.api import HerdrError
 from herdr_polyresearch.commands.output import finding_line
 from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.commands.session import Session, warn
@@ -78,10 +79,11 @@ def assign_maintainer(session: Session, number: int, assignees: tuple[str, ...])
     maintainer = session.program.maintainer_github_login
     if maintainer is None or maintainer in assignees or session.dry_run:
         return
-    if "assign" not in session.forge.capabilities:
-        warn(f"#{number} was not assigned to {maintainer}: this forge cannot do that")
-        return
-    session.forge.assign(number, [maintainer])
+    try:
+        session.forge.assign(number, [maintainer])
+    except HerdrError as error:
+        # The maintainer's word is what counts; an assignment only helps to find what waits for it.
+        warn(f"#{number} was not assigned to {maintainer}: {error.message}")
 
 
 def _act(session: Session, candidate: Candidate, thesis: Thesis, action: Action, outcome: Outcome) -> None:

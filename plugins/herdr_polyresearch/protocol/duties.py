@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from herdr_polyresearch.protocol.decide import unfinished
 from herdr_polyresearch.protocol.ledger import Ledger, missing_rows
 from herdr_polyresearch.protocol.model import Attempt, Candidate, State, Thesis
 from herdr_polyresearch.protocol.program import Program
@@ -104,8 +105,15 @@ def _lead(state: State, program: Program, ledger: Ledger, blocking: list[Duty], 
             if t.awaiting_maintainer
         )
     for candidate in state.candidates:
-        if candidate.open and candidate.decision is None and state.thesis(candidate.thesis or -1):
+        thesis = state.thesis(candidate.thesis or -1)
+        if thesis is None:
+            continue
+        if candidate.open and candidate.decision is None:
             _lead_candidate(candidate, program, blocking, advisory)
+        elif _interrupted(candidate, thesis):
+            number = candidate.pull.number
+            message = f"The decision of PR #{number} was interrupted half-way."
+            blocking.append(_duty("decide", message, f"polyresearch decide {number}"))
     missing = len(missing_rows(state, ledger))
     if missing:
         blocking.append(_duty("sync", f"results.tsv lacks {missing} rows.", "polyresearch sync"))
@@ -122,6 +130,13 @@ def _lead(state: State, program: Program, ledger: Ledger, blocking: list[Duty], 
         advisory.append(_duty("metric-floor", "The best metric is below metric_tolerance: no gain can be told."))
         if 0 < depth >= program.min_queue_depth:
             advisory.append(_duty("stale-queue", f"None of the {depth} theses in the queue can gain anything."))
+
+
+def _interrupted(candidate: Candidate, thesis: Thesis) -> bool:
+    """Whether a decide stopped between the merge and its comment, or between that and closing."""
+    if candidate.decision is None:
+        return candidate.pull.state == "merged" and candidate.policy_pass
+    return candidate.open and bool(unfinished(candidate, thesis))
 
 
 def _lead_candidate(candidate: Candidate, program: Program, blocking: list[Duty], advisory: list[Duty]) -> None:
