@@ -75,5 +75,5 @@ def _ended_by_decision(thesis: Thesis, holder: Claim) -> bool:
     return any(
         d.outcome == "policy_rejection" or (d.requeues and d.outcome in REQUEUES)
         for d in decisions
-        if d.created_at >= holder.created_at
+        if (d.created_at, d.comment_id) > (holder.created_at, holder.comment_id)
     )

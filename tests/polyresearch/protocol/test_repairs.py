@@ -35,6 +35,15 @@ def test_the_claim_of_an_accepted_thesis_is_left_alone(story: Start) -> None:
     assert repairs(s.state) == ()
 
 
+def test_the_claim_that_follows_a_requeued_candidate_is_left_alone(story: Start) -> None:
+    s = story().submitted().passed()
+    s.say("lead", b.DecisionBlock(thesis=12, candidate_sha="a", outcome="stale", confirmations=1, pr=50))
+    s.end(50)
+    assert [r.reason for r in repair(s).thesis.releases] == ["infra_failure"]
+    s.claimed("bob/n2")
+    assert repairs(s.state) == ()
+
+
 def test_losers_of_a_race_are_acknowledged(story: Start, existing: Any) -> None:
     s = story().approved()
     for name in ("alice", "bob", "carol", "dave"):
