@@ -168,7 +168,7 @@ def _branch(session: Session, thesis: Thesis) -> str:
 def _check_commit(session: Session, branch: str, observation: Observation) -> None:
     """See that what was measured is what is committed; for an improvement that is a must."""
     dirty = session.checkout.dirty
-    tip = session.checkout.tip(session.default_branch)
+    tip = session.tip
     empty = tip is not None and session.checkout.is_ancestor(session.checkout.head, tip)
     problem = None
     if dirty:

@@ -104,10 +104,7 @@ def _claim(session: Session, thesis: Thesis, node: str, *, worktree: bool) -> Cl
     branch = thesis_branch(number, issue.title)
     path = session.checkout.main / worktree_name(number, issue.title) if worktree else None
     if not session.dry_run:
-        complaint = session.checkout.fetch(session.default_branch)
-        if complaint:
-            warn(f"origin was not fetched, so the worktree may be old: {complaint.splitlines()[-1]}")
-        base = session.checkout.tip(session.default_branch)
+        base = session.tip
         if base is None:
             raise GuardError(
                 f"{session.default_branch} has no commit", fix=f"git push origin {session.default_branch}"

@@ -144,8 +144,7 @@ def _check_claim(session: Session, candidate: Candidate, node: str) -> None:
 def _base(session: Session, candidate: Candidate) -> str | None:
     """Where a candidate left the default branch; None when its commits cannot be had."""
     pull = candidate.pull
-    session.checkout.fetch(session.default_branch)
-    tip = session.checkout.tip(session.default_branch)
+    tip = session.tip
     if tip is None or not session.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
         return None
     return session.checkout.merge_base(tip, pull.head_sha)

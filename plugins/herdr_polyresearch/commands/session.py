@@ -145,11 +145,10 @@ class Session:
 
     @cached_property
     def tip(self) -> str | None:
-        """The commit of the default branch; the lead looks at the remote first."""
-        if self.login == self.program.lead_github_login:
-            complaint = self.checkout.fetch(self.default_branch)
-            if complaint:
-                warn(f"origin was not fetched: {complaint.splitlines()[-1]}")
+        """The commit of the default branch, after a look at the remote."""
+        complaint = self.checkout.fetch(self.default_branch)
+        if complaint:
+            warn(f"origin was not fetched, so what is here may be old: {complaint.splitlines()[-1]}")
         return self.checkout.tip(self.default_branch)
 
     @cached_property

@@ -89,7 +89,7 @@ def _check_head(session: Session, thesis: Thesis, attempt: Attempt) -> None:
             f"HEAD is {checkout.head[:12]}, and the attempt on `{attempt.branch}` measured {attempt.commit[:12]}",
             fix=f"git reset --keep {attempt.commit[:12]}, or measure HEAD as an attempt of its own",
         )
-    tip = checkout.tip(session.default_branch)
+    tip = session.tip
     if tip and checkout.is_ancestor(checkout.head, tip):
         raise GuardError(
             f"branch `{attempt.branch}` has no commit that {session.default_branch} lacks",
@@ -99,7 +99,7 @@ def _check_head(session: Session, thesis: Thesis, attempt: Attempt) -> None:
 
 def _warn_of_policy(session: Session) -> None:
     """Say beforehand what the lead's check will find."""
-    tip = session.checkout.tip(session.default_branch)
+    tip = session.tip
     if tip is None:
         return
     for found in check(read_surface(session.program_text), session.checkout.changes(tip, session.checkout.head)):

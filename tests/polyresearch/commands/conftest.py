@@ -8,12 +8,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from herdr_polyresearch.cli import run
+from herdr_polyresearch.protocol.program import read_program
 
 FORGES = Path(__file__).parents[1] / "forge" / "conftest.py"
 spec = importlib.util.spec_from_file_location("polyresearch_forge_places", FORGES)
@@ -21,6 +23,12 @@ assert spec
 assert spec.loader
 places = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(places)
+
+spec = importlib.util.spec_from_file_location("polyresearch_existing", Path(__file__).parents[1] / "existing.py")
+assert spec
+assert spec.loader
+reader = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(reader)
 
 # The fixtures of the forges' own tests: pytest finds them by their names here.
 emulate_url = places.emulate_url
@@ -154,6 +162,7 @@ class Project:
         before = len(self.rows())
         self("lead/l", "sync")
         self.clean()
+        assert self.existing().findings == []
         return [row[4] for row in self.rows()[before:]]
 
     def rows(self) -> list[list[str]]:
@@ -164,6 +173,12 @@ class Project:
             return []
         text = places.git(self.place.work, "show", "origin/main:results.tsv")
         return [line.split("\t") for line in text.splitlines()[1:]]
+
+    def existing(self) -> Any:
+        """What a node on the existing tool sees."""
+        program = read_program((self.clone("lead/l") / "PROGRAM.md").read_text())
+        snapshot = self.place.open("lead").snapshot()
+        return reader.ExistingReader(snapshot, program, datetime.now(timezone.utc))
 
     def clean(self) -> None:
         """The audit has nothing to say."""
