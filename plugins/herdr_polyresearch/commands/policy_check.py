@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from herdr.api import HerdrError
-from herdr_polyresearch.commands.lead import check_clean, finish, reject
+from herdr_polyresearch.commands.lead import assign_maintainer, check_clean, finish, reject
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
 from herdr_polyresearch.commands.problems import GuardError
@@ -37,7 +37,7 @@ def policy_check(pr: int) -> None:
         _tell(session, candidate, thesis, [])
         return
     check_clean(session, "check candidates")
-    _check_open(candidate)
+    _check_open(candidate, session.default_branch)
     text = session.checkout.file(session.tip, PROGRAM_FILE) or session.program_text
     found = check(read_surface(text), _changes(session, candidate))
     if not session.dry_run:
@@ -45,15 +45,20 @@ def policy_check(pr: int) -> None:
             reject(session, candidate, thesis)
         else:
             session.post(pr, PolicyPassBlock(thesis=thesis.number, candidate_sha=candidate.pull.head_sha))
+            if not session.program.auto_approve:
+                assign_maintainer(session, pr, candidate.pull.assignees)
     _tell(session, candidate, thesis, found)
 
 
-def _check_open(candidate: Candidate) -> None:
+def _check_open(candidate: Candidate, default: str) -> None:
+    """See that there is something to check."""
     number, problem = candidate.pull.number, None
     if candidate.decision:
         problem = f"PR #{number} has a decision already: {candidate.decision.outcome}"
     elif not candidate.open:
         problem = f"PR #{number} is {candidate.pull.state}"
+    elif candidate.pull.base_ref != default:
+        problem = f"PR #{number} goes into {candidate.pull.base_ref}, not into {default}"
     elif candidate.policy_pass:
         problem = f"PR #{number} has a policy pass for its present commit already"
     if problem:

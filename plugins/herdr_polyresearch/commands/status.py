@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import finding_json, finding_line, line, metric, tell
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.session import PROGRAM_FILE, Session, warn
 from herdr_polyresearch.commands.status_json import best_attempt, thesis_json, waiting
 from herdr_polyresearch.protocol.audit import Audit
 from herdr_polyresearch.protocol.audit import audit as find_audit
 from herdr_polyresearch.protocol.model import Thesis
+from herdr_polyresearch.protocol.program import problems
 from herdr_polyresearch.protocol.queue import best_metric, queue_depth
 from herdr_polyresearch.protocol.threads import Comment
 
@@ -18,6 +19,8 @@ def status() -> None:
     """Show the queue, every thesis, what waits for the maintainer, and the findings."""
     session = Session()
     state, program = session.state, session.program
+    for problem in problems(program):
+        warn(f"{PROGRAM_FILE}: {problem}")
     found = find_audit(session.snapshot, state, session.ledger)
     items, pending, rejected = waiting(iter(state.theses), program)
     nodes = sorted({c.node for t in state.theses for c in t.active_claims})

@@ -101,10 +101,6 @@ def problems(program: Program) -> list[str]:
             f"auto_approve is false, and lead_github_login and maintainer_github_login are both {lead}: "
             "review by a human needs two GitHub accounts"
         )
-    if program.max_queue_depth is not None and program.max_queue_depth < program.min_queue_depth:
-        found.append(
-            f"max_queue_depth {program.max_queue_depth} is below min_queue_depth {program.min_queue_depth}"
-        )
     tolerance = program.metric_tolerance
     if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0):
         found.append(f"metric_tolerance {tolerance} is not a number from 0 up")

@@ -153,7 +153,6 @@ def test_a_branch_without_a_commit_improves_nothing(claimed: Any, git: Git) -> N
         ({"cli_version": "9.1.0"}, "9.1.0"),
         ({"auto_approve": "false", "maintainer_github_login": "lead"}, "two GitHub accounts"),
         ({"auto_approve": "false", "maintainer_github_login": "replace-me"}, "maintainer_github_login"),
-        ({"max_queue_depth": "1"}, "max_queue_depth"),
     ],
 )
 def test_a_program_that_makes_no_sense(project: Any, parameters: dict[str, str], says: str) -> None:

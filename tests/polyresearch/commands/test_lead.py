@@ -33,6 +33,22 @@ def test_only_what_the_queue_lacks_is_generated(make_project: Make) -> None:
     assert "(closed)" in project("lead/l", "generate --title dropout --body b", code=5).err
 
 
+def test_a_maximum_below_the_minimum_is_the_limit(make_project: Make) -> None:
+    project = make_project(min_queue_depth="5", max_queue_depth="1")
+    project.thesis("RMSNorm")
+    assert "max_queue_depth = 1" in project("lead/l", "generate --title Dropout --body b", code=5).err
+
+
+def test_a_pull_request_into_another_branch_is_not_checked(project: Any, git: Git) -> None:
+    number = project.thesis("RMSNorm")
+    work = project.place.work
+    git(work, "push", "-q", "origin", "main:refs/heads/release")
+    project.place.push(f"thesis/{number}-rmsnorm-attempt-1", {"train.py": "x = 2\n"})
+    lead = project.place.open("lead")
+    pull = lead.create_pr("t", "b", head=f"thesis/{number}-rmsnorm-attempt-1", base="release").number
+    assert "into release" in project("lead/l", f"policy-check {pull}", code=5).err
+
+
 def test_theses_that_wait_for_the_maintainer_fill_the_queue(make_project: Make) -> None:
     project = make_project(min_queue_depth="1", auto_approve="false")
     number = project.thesis("RMSNorm")

@@ -93,7 +93,6 @@ def test_what_is_no_duration(text: str) -> None:
     [
         (Program(auto_approve=False), "maintainer_github_login is not set"),
         (Program(auto_approve=False, lead_github_login="a", maintainer_github_login="A"), "two GitHub accounts"),
-        (Program(max_queue_depth=3), "below min_queue_depth"),
         (Program(metric_tolerance=-1.0), "not a number from 0 up"),
         (Program(metric_tolerance=float("nan")), "not a number from 0 up"),
     ],
