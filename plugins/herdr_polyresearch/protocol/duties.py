@@ -76,7 +76,8 @@ def _own_theses(state: State, node: str | None) -> Iterator[Duty]:
         if claim is None or not thesis.open:
             continue
         number = thesis.number
-        since = [a for a in thesis.attempts if a.created_at >= claim.created_at]
+        claimed = (claim.created_at, claim.comment_id)
+        since = [a for a in thesis.attempts if (a.created_at, a.comment_id) >= claimed]
         if not since:
             yield Duty(
                 category="claim",

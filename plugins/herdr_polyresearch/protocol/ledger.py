@@ -101,7 +101,9 @@ def status_of(thesis: Thesis, attempt: Attempt) -> str | None:
         return candidate.decision.outcome
     if attempt.observation in FAILED:
         return attempt.observation
-    released = any(r.created_at >= attempt.created_at for r in thesis.releases)
+    # Times have a resolution of a second: a release of that very second may have come first.
+    recorded = (attempt.created_at, attempt.comment_id)
+    released = any((r.created_at, r.comment_id) >= recorded for r in thesis.releases)
     closed = not thesis.open and candidate is None
     return "discarded" if released or closed else None
 

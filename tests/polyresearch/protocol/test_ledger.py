@@ -87,6 +87,15 @@ def test_a_closed_thesis_gives_rows_for_all_its_attempts(story: Start) -> None:
     assert [row[4] for row in rows(s.end(12))] == ["discarded", "discarded"]
 
 
+def test_a_release_just_before_an_attempt_does_not_discard_it(story: Start) -> None:
+    s = story().claimed()
+    s.release(reason="timeout")
+    # All within the second of the release.
+    s.wait(minutes=-1).claimed("bob/n1")
+    s.wait(minutes=-1).attempt(by="bob")
+    assert rows(s) == []
+
+
 def test_reviewed_rows_carry_the_mean_of_what_the_reviewers_measured(story: Start) -> None:
     s = story(required_confirmations=2).submitted(1.5).passed()
     s.review("bob/r", 1.4)
