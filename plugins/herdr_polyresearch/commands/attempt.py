@@ -23,9 +23,15 @@ from herdr_polyresearch.protocol.words import OBSERVATIONS, REASONS, Observation
 
 @command()
 @click.argument("issue", type=int)
-@click.option("--metric", type=finite, help="What was measured; the mean of the runs when absent.")
-@click.option("--run", "runs", type=finite, multiple=True, help="One measurement of several. Repeatable.")
-@click.option("--baseline", type=finite, required=True, help="What you measured of the default branch.")
+@click.option(
+    "--metric", type=finite, metavar="NUMBER", help="What was measured; the mean of the runs when absent."
+)
+@click.option(
+    "--run", "runs", type=finite, metavar="NUMBER", multiple=True, help="One measurement of several. Repeatable."
+)
+@click.option(
+    "--baseline", type=finite, metavar="NUMBER", required=True, help="What you measured of the default branch."
+)
 @click.option("--observation", type=click.Choice(OBSERVATIONS), required=True)
 @click.option("--summary", required=True, help="What was tried, on one line.")
 @click.option("--annotations", metavar="JSON", help='A list of {"category": …, "task_id": …, "text": …}.')

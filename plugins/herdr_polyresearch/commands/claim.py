@@ -172,6 +172,8 @@ def _win(session: Session, thesis: Thesis, node: str, place: Place) -> None:
     ):
         return
     take_back(session.checkout, place)
+    if holder is None and posted is None:
+        raise HerdrError(f"the claim of thesis #{thesis.number} did not land", fix="try again")
     other = f"node `{holder.node}` was faster" if holder else "it was closed or decided meanwhile"
     raise LostRaceError(
         f"you lost the race for thesis #{thesis.number}: {other}; nothing is left of your claim here",

@@ -49,8 +49,8 @@ def review_claim(pr: int) -> None:
 
 @command()
 @click.argument("pr", type=int)
-@click.option("--metric", type=finite, help="What you measured of the candidate.")
-@click.option("--baseline", type=finite, help="What you measured of the base.")
+@click.option("--metric", type=finite, metavar="NUMBER", help="What you measured of the candidate.")
+@click.option("--baseline", type=finite, metavar="NUMBER", help="What you measured of the base.")
 @click.option("--observation", type=click.Choice(OBSERVATIONS), required=True)
 @click.option("--candidate-sha", metavar="SHA", help="What you evaluated; the candidate's head when absent.")
 @click.option("--base-sha", metavar="SHA", help="Its base; where it left the default branch when absent.")

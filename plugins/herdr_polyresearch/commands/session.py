@@ -149,7 +149,11 @@ class Session:
         complaint = self.checkout.fetch(self.default_branch)
         if complaint:
             warn(f"origin was not fetched, so what is here may be old: {complaint.splitlines()[-1]}")
-        return self.checkout.tip(self.default_branch)
+        tip = self.checkout.tip(self.default_branch)
+        published = self.checkout.file(tip, PROGRAM_FILE)
+        if published is not None and published != self.program_text:
+            warn(f"{PROGRAM_FILE} in {self.checkout.main} is not that of {self.default_branch}: git pull")
+        return tip
 
     @cached_property
     def ledger(self) -> Ledger:

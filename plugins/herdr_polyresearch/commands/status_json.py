@@ -12,6 +12,9 @@ from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.program import Program
 from herdr_polyresearch.protocol.threads import Issue, PullRequest
 
+ADDED = ("annotations", "runs", "commit")
+"""What an attempt has here and not there."""
+
 
 def thesis_json(thesis: Thesis, program: Program) -> dict[str, Any]:
     """One thesis."""
@@ -27,7 +30,7 @@ def thesis_json(thesis: Thesis, program: Program) -> dict[str, Any]:
             for c in thesis.active_claims
         ],
         "releases": [{"node": r.node, "reason": r.reason, "created_at": r.created_at} for r in thesis.releases],
-        "attempts": [_fields(a, but=("comment_id", "exact")) for a in thesis.attempts],
+        "attempts": [_fields(a, but=("comment_id", "exact"), added=ADDED) for a in thesis.attempts],
         "pull_requests": [_candidate(c) for c in thesis.candidates],
         "best_attempt_metric": best_attempt(thesis, program),
         "findings": [finding_json(f) for f in thesis.findings],
@@ -116,8 +119,8 @@ def _pull(pull: PullRequest) -> dict[str, Any]:
     }
 
 
-def _fields(event: msgspec.Struct, *, but: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of an event, those of its kind first, in the order of the existing tool."""
+def _fields(event: msgspec.Struct, *, but: tuple[str, ...], added: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of an event in the order of the existing tool, who and when at their end, and then ours."""
     shown = {name: value for name, value in msgspec.structs.asdict(event).items() if name not in but}
-    last = [name for name in ("author", "created_at") if name in shown]
+    last = [name for name in ("author", "created_at", *added) if name in shown]
     return {name: shown[name] for name in (*(n for n in shown if n not in last), *last)}

@@ -56,6 +56,45 @@ def test_a_claim_that_came_second_leaves_nothing_here(
     project.sync()
 
 
+def test_a_claim_that_could_not_be_posted_leaves_nothing(
+    project: Any, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from herdr_polyresearch.forge.base import UnreachableError
+    from herdr_polyresearch.forge.local import LocalForge
+
+    number = project.thesis("RMSNorm")
+
+    def gone(self: Any, number: int, body: str) -> None:
+        raise UnreachableError("gone", fix="wait")
+
+    monkeypatch.setattr(LocalForge, "comment", gone)
+    project("alice/n1", f"claim {number}", code=1)
+    clone = project.clone("alice/n1")
+    assert not list(clone.glob(".worktrees/*"))
+    assert git(clone, "branch", "--list", "thesis/*") == ""
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_claim_whose_answer_was_lost_is_looked_for(
+    project: Any, monkeypatch: pytest.MonkeyPatch, landed: bool
+) -> None:
+    from herdr_polyresearch.forge.base import WriteUnknownError
+    from herdr_polyresearch.forge.local import LocalForge
+
+    number = project.thesis("RMSNorm")
+    post = LocalForge.comment
+
+    def lost(self: Any, number: int, body: str) -> None:
+        if landed:
+            post(self, number, body)
+        raise WriteUnknownError("no answer", fix="look")
+
+    monkeypatch.setattr(LocalForge, "comment", lost)
+    project("alice/n1", f"claim {number}", code=0 if landed else 1)
+    assert len(list(project.clone("alice/n1").glob(".worktrees/*"))) == landed
+    assert project.phase(number) == ("claimed" if landed else "approved")
+
+
 @pytest.mark.parametrize("whose", ["its own", "another's"])
 def test_an_expired_claim_is_released_before_the_next(make_project: Make, whose: str) -> None:
     project = make_project(assignment_timeout="1s")
@@ -104,6 +143,15 @@ def test_a_worktree_of_somebody_else_is_left_alone(project: Any, git: Git) -> No
     assert str(tree) in project("alice/n2", f"claim {number}", cwd=clone, code=5).err
     git(clone, "worktree", "remove", str(tree))
     project("alice/n2", f"claim {number}", cwd=clone)
+
+
+def test_a_program_that_others_changed_is_told(project: Any, git: Git) -> None:
+    clone = project.clone("alice/n1")
+    assert "PROGRAM.md" not in project("alice/n1", "status").err
+    project.program(metric_tolerance="0.02")
+    assert "PROGRAM.md" in project("alice/n1", "status").err
+    git(clone, "pull", "-q", "--ff-only")
+    assert "PROGRAM.md" not in project("alice/n1", "status").err
 
 
 def test_several_theses_are_claimed_at_once(project: Any) -> None:
