@@ -116,7 +116,7 @@ def release(issue: int, reason: Reason) -> None:
     """Give a claim up without a candidate."""
     session = Session()
     node = session.node.node_id
-    thesis = held_thesis(session, issue, node, expired=True)
+    held_thesis(session, issue, node, over=True)
     if not session.dry_run:
         session.post(issue, ReleaseBlock(thesis=issue, node=node, reason=reason))
     done = "Would release" if session.dry_run else "Released"
@@ -124,19 +124,27 @@ def release(issue: int, reason: Reason) -> None:
     path = next((p for p in _worktrees(session) if belongs(p[1], issue)), None)
     if path and not session.dry_run:
         said.append(f"NEXT: cd {session.checkout.main} && git worktree remove {path[0]}")
-    tell(session, {"issue": issue, "node": node, "reason": reason, "title": thesis.issue.title}, "\n".join(said))
+    tell(session, {"issue": issue, "node": node, "reason": reason}, "\n".join(said))
 
 
-def held_thesis(session: Session, number: int, node: str, *, expired: bool = False) -> Thesis:
+def held_thesis(session: Session, number: int, node: str, *, over: bool = False) -> Thesis:
     """Return a thesis that this node holds.
+
+    Args:
+        session: ours.
+        number: the thesis.
+        node: this node.
+        over: whether the claim may have expired, and the thesis be closed or decided.
 
     Raises:
         GuardError: it is closed, another node's, nobody's, or the claim has expired.
     """
     thesis = session.thesis(number)
     holder = thesis.holder
-    if not thesis.open and not expired:
-        raise GuardError(f"thesis #{number} is closed", fix="polyresearch status shows what is free")
+    if not over and (not thesis.open or thesis.phase == "resolved"):
+        raise GuardError(
+            f"thesis #{number} is {thesis.outcome or 'closed'}", fix="polyresearch status shows what is free"
+        )
     if holder is None or holder.node != node:
         whose = f"by node `{holder.node}`, not by" if holder else "by nobody, and not by"
         raise GuardError(
@@ -148,7 +156,7 @@ def held_thesis(session: Session, number: int, node: str, *, expired: bool = Fal
             f"`{node}` claimed thesis #{number} as {holder.author}, and you are {session.login}",
             fix=f"act as {holder.author}",
         )
-    if holder.expired and not expired:
+    if holder.expired and not over:
         raise GuardError(
             f"your claim of thesis #{number} expired at {holder.expires_at:%Y-%m-%d %H:%M:%SZ}",
             fix=f"polyresearch claim {number} renews it, if nobody else was faster",

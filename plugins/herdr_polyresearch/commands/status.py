@@ -8,7 +8,7 @@ from herdr_polyresearch.commands.session import PROGRAM_FILE, Session, warn
 from herdr_polyresearch.commands.status_json import best_attempt, thesis_json, waiting
 from herdr_polyresearch.protocol.audit import Audit
 from herdr_polyresearch.protocol.audit import audit as find_audit
-from herdr_polyresearch.protocol.model import Thesis
+from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.program import problems
 from herdr_polyresearch.protocol.queue import best_metric, queue_depth
 from herdr_polyresearch.protocol.threads import Comment
@@ -108,8 +108,17 @@ def _thesis_line(thesis: Thesis, session: Session) -> str:
     if thesis.attempts:
         best = best_attempt(thesis, session.program)
         parts.append(f"{len(thesis.attempts)} attempts" + (f", best {metric(best)}" if best is not None else ""))
-    parts += [f"PR #{c.pull.number} {c.pull.state}" for c in thesis.candidates]
+    parts += [_candidate_text(c, session.program.required_confirmations) for c in thesis.candidates]
     return "  " + line(f"#{thesis.number} [{'; '.join(parts)}] {thesis.issue.title}")
+
+
+def _candidate_text(candidate: Candidate, required: int) -> str:
+    pull = candidate.pull
+    if not candidate.open or candidate.decision:
+        return f"PR #{pull.number} {candidate.decision.outcome if candidate.decision else pull.state}"
+    if not candidate.policy_pass:
+        return f"PR #{pull.number} waits for the policy check"
+    return f"PR #{pull.number} passed, {len(candidate.current_reviews)} of {required} reviews"
 
 
 def _where(comment: Comment) -> str:
