@@ -190,8 +190,8 @@ class Session:
         if is_lead_node(self.checkout.common, node.node_id):
             raise GuardError(
                 f"node `{node.node_id}` is the lead's here, and the lead does not {what}",
-                fix='work as another node: eval "$(polyresearch session --export --slot worker)"; or end its role: '
-                "polyresearch init --role contributor",
+                fix='work as another node: eval "$(polyresearch session --export --slot worker)"; '
+                "or end its role: polyresearch init --role contributor",
             )
         return node
 
