@@ -48,7 +48,9 @@ __all__ = [
     "RunInfo",
     "ScreenRules",
     "Seed",
+    "SeedInfo",
     "SendRules",
+    "SweepInfo",
     "Usage",
     "check_program",
     "hookimpl",
@@ -218,14 +220,46 @@ class BriefSection(Struct, frozen=True, kw_only=True):
     body: str
 
 
+class SeedInfo(Struct, frozen=True, kw_only=True):
+    """A seed with what it points to."""
+
+    id: int
+    title: str
+    hunch: str
+    pointers: str
+    source: str
+
+
+class SweepInfo(Struct, frozen=True, kw_only=True):
+    """What an agent without a run is there for: research on seeds or for new ideas, or a watchdog's look.
+
+    `trigger` is `seed`, `low_water`, `incident`, `interval` or `closing`; `ideas` is how many ideas of its own a
+    research agent may file. `incidents` is what the watchdog is told of, one line each, oldest first.
+    """
+
+    id: int
+    project_id: int
+    role: str
+    trigger: str
+    ideas: int = 0
+    seeds: Sequence[SeedInfo] = ()
+    incidents: Sequence[str] = ()
+
+
 class BriefContext(Struct, frozen=True, kw_only=True):
-    """All that a brief is composed from; `comments` are oldest first, `recent` newest first."""
+    """All that a brief is composed from; `comments` are oldest first, `recent` newest first.
+
+    An agent has a run with its idea, or else a sweep; `pack` is what a sweep reads of the campaign so far, as
+    Markdown in which nothing but herdr's own words stands unquoted.
+    """
 
     project: ProjectInfo
     agent: str
     role: str
-    run: RunInfo
-    idea: IdeaInfo
+    run: RunInfo | None = None
+    idea: IdeaInfo | None = None
+    sweep: SweepInfo | None = None
+    pack: str = ""
     worktree: Path
     workspace: Path | None
     base: CandidateInfo
@@ -264,8 +298,9 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     r"""How to read an agent's screen: regular expressions, searched MULTILINE in the bottom lines without blanks.
 
     Blocked beats failed beats busy beats idle; when nothing matches the state is `unknown`, never `idle`. Of a
-    failure and a sign of work on one screen the lower one is the newer, and counts. `composer` has a group `text`
-    that holds what stands in the input line; `placeholder` matches what a TUI shows there for a paste it folded,
+    failure and a sign of work on one screen the lower one is the newer, and counts. A pattern may see one blank at
+    the end of each line. `composer` has a group `text` that holds what stands in the input line, or this is its only
+    group, or without a group what follows the match on its line; `placeholder` matches what a TUI shows there for a paste it folded,
     such as `[Pasted text #1 +30 lines]`.
     """
 
@@ -288,6 +323,8 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     """Name -> (pattern, cause) of what an idle harness complains of, such as that nobody is logged in."""
     exits: Mapping[str, tuple[str, Cause]] = {}
     """Name -> (pattern, cause) of what a program leaves on the screen when it has to end."""
+    output: Mapping[str, tuple[str, Cause]] = {}
+    """Name -> (pattern, cause) of what a headless program prints when something is wrong; it has no others."""
     ended: str | None = None
     """Matches what it leaves there when somebody ended it as one does."""
     title_busy: str | None = None
@@ -344,6 +381,8 @@ class LaunchContext(Struct, frozen=True, kw_only=True):
     mode: Literal["interactive", "headless"] = "interactive"
     environ: Mapping[str, str] = {}
     """The environment that the agent will get, before the harness's own additions."""
+    evaluate: Sequence[str] = ()
+    """The evaluate command, which an agent runs to check its own work."""
     settings: Mapping[str, object] = {}
 
 

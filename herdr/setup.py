@@ -14,10 +14,11 @@ import msgspec
 from herdr.config import FILE_NAME, Config, read_config
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.moving import refuse_move, refuse_rename
 from herdr.repo.checks import check_git, find_root, head_commit, is_dirty
 from herdr.repo.commits import read_commit
 from herdr.repo.names import slug
-from herdr.repo.refs import pin
+from herdr.repo.refs import pin, pinned
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
@@ -68,8 +69,7 @@ def set_up(home: Home, start: Path, environ: Mapping[str, str], *, actor: str, t
     home.ensure()
     store = open_store(home.database, mode="person", actor=actor)
     try:
-        known = _known(store, root, config)
-        metrics = _take_up(home, store, known, root, config, definition, commit, environ, actor, tell)
+        metrics = _Registration(home, store, root, config, definition, commit).take_up(environ, tell)
         project = find(store, Project, "WHERE path = ?", str(root))
         assert project is not None
         return SetUp(project=project, written=written, metrics=metrics)
@@ -98,47 +98,111 @@ def _warn_of_edits(root: Path, definition: Definition, tell: Tell) -> None:
         tell(f"note: {', '.join(dirty[:5])} differ from the last commit; scoring uses what is committed")
 
 
-def _known(store: Store, root: Path, config: Config) -> Project | None:
-    by_name = find(store, Project, "WHERE name = ?", config.name)
-    if by_name is not None and by_name.path != str(root):
-        raise UsageError(
-            f"a project called {config.name!r} is registered already, at {by_name.path}",
-            fix=f"give this one another `name` in {root / FILE_NAME}",
-        )
-    return find(store, Project, "WHERE path = ?", str(root))
+class _Registration:
+    """Writes a project into the store, once its baseline or its head has a score under the evaluator."""
 
+    def __init__(
+        self, home: Home, store: Store, root: Path, config: Config, definition: Definition, commit: str
+    ) -> None:
+        self.home, self.store, self.root = home, store, root
+        self.config, self.definition, self.commit = config, definition, commit
+        self.known = self._known()
 
-def _take_up(
-    home: Home,
-    store: Store,
-    known: Project | None,
-    root: Path,
-    config: Config,
-    definition: Definition,
-    commit: str,
-    environ: Mapping[str, str],
-    actor: str,
-    tell: Tell,
-) -> dict[str, float] | None:
-    head = get(store, Candidate, known.head_id) if known is not None and known.head_id is not None else None
-    evaluator = find(store, Evaluator, "WHERE id = ?", known.evaluator_id) if known is not None else None
-    if known is not None and head is not None and evaluator is not None and evaluator.key == definition.key:
-        with transaction(store):
-            _write_project(store, known, root, config, actor)
-            register(store, known.id, definition, commit, actor)
-        return None
-    measured = head.commit_sha if head is not None else commit
-    tell(f"measuring {'the head' if head else 'the baseline'}, {measured[:10]}: {' '.join(config.evaluate)}")
-    score = measure_now(home, root, config, definition, measured, commit, environ)
-    with transaction(store):
-        project_id = _write_project(store, known, root, config, actor)
-        evaluator_id = register(store, project_id, definition, commit, actor)
-        candidate_id = head.id if head is not None else _enter_baseline(store, project_id, root, commit, actor)
-        _enter_score(store, candidate_id, evaluator_id, score, actor)
-        # Pinned before the row is there to stay: a candidate without its commit would be worth nothing.
-        pin(root, config.name, f"candidate/{candidate_id}", measured)
-        update(store, Project, project_id, {"head_id": candidate_id, "actor": actor})
-    return score.metrics
+    def _known(self) -> Project | None:
+        by_name = find(self.store, Project, "WHERE name = ?", self.config.name)
+        if by_name is not None and not Path(by_name.path).exists():
+            return by_name  # the repo has moved here
+        if by_name is not None and by_name.path != str(self.root):
+            raise UsageError(
+                f"a project called {self.config.name!r} is registered already, at {by_name.path}",
+                fix=f"give this one another `name` in {self.root / FILE_NAME}",
+            )
+        return find(self.store, Project, "WHERE path = ?", str(self.root))
+
+    def take_up(self, environ: Mapping[str, str], tell: Tell) -> dict[str, float] | None:
+        """Register the project, or take up its edits; gives the metrics if something had to be measured."""
+        self._refuse_losses()
+        head = self._head()
+        if self.known is not None and head is not None and self._same_evaluator(self.known):
+            with transaction(self.store):
+                self._write_project()
+                register(self.store, self.known.id, self.definition, self.commit, self.store.actor)
+            return None
+        measured = head.commit_sha if head is not None else self.commit
+        what = "the head" if head is not None else "the baseline"
+        tell(f"measuring {what}, {measured[:10]}: {' '.join(self.config.evaluate)}")
+        score = measure_now(self.home, self.root, self.config, self.definition, measured, self.commit, environ)
+        self._write(head, measured, score)
+        return score.metrics
+
+    def _refuse_losses(self) -> None:
+        if self.known is not None:
+            refuse_rename(self.store, self.known, self.config.name)
+            refuse_move(self.store, self.known, Config.from_json(self.known.config), self.config)
+
+    def _head(self) -> Candidate | None:
+        known = self.known
+        return get(self.store, Candidate, known.head_id) if known is not None and known.head_id else None
+
+    def _same_evaluator(self, known: Project) -> bool:
+        evaluator = find(self.store, Evaluator, "WHERE id = ?", known.evaluator_id)
+        return evaluator is not None and evaluator.key == self.definition.key
+
+    def _write(self, head: Candidate | None, measured: str, score: Score) -> None:
+        actor = self.store.actor
+        with transaction(self.store):
+            project_id = self._write_project()
+            evaluator_id = register(self.store, project_id, self.definition, self.commit, actor)
+            candidate_id = head.id if head is not None else self._enter_baseline(project_id)
+            self._enter_score(candidate_id, evaluator_id, score)
+            # Pinned before the row is there to stay: a candidate without its commit would be worth nothing.
+            pin(self.root, self.config.name, f"candidate/{candidate_id}", measured)
+            update(self.store, Project, project_id, {"head_id": candidate_id, "actor": actor})
+
+    def _write_project(self) -> int:
+        values = {"config": self.config.to_json().decode(), "config_error": None, "name": self.config.name}
+        values |= {"path": str(self.root), "actor": self.store.actor}
+        if self.known is None:
+            return insert(self.store, Project, values)
+        # Measuring takes its time, so a run may have started since the first look.
+        self._refuse_losses()
+        if self.known.name != self.config.name:
+            self._carry_over(self.known.name, self.config.name)
+        update(self.store, Project, self.known.id, values)
+        return self.known.id
+
+    def _carry_over(self, old: str, new: str) -> None:
+        """Give what goes by the project's name the new one; pins stay under the old one too."""
+        for name, commit in pinned(self.root, old).items():
+            pin(self.root, new, name, commit)
+        for folder in ("workspaces", "profiles"):
+            before, after = self.home.root / folder / old, self.home.root / folder / new
+            if before.is_dir() and not after.exists():
+                before.rename(after)
+
+    def _enter_baseline(self, project_id: int) -> int:
+        made = read_commit(self.root, self.commit)
+        same_tree = "WHERE project_id = ? AND tree_sha = ?"
+        known = find(self.store, Candidate, same_tree, project_id, made.tree)
+        if known is not None:
+            return known.id
+        values = {"project_id": project_id, "tree_sha": made.tree, "commit_sha": self.commit}
+        values |= {"subject": made.subject, "origin": "baseline", "on_trunk": 1, "verdict": "keep"}
+        values |= {"rule": "baseline", "reason": "where the campaign starts"}
+        values |= {"judged_by": self.store.actor, "actor": self.store.actor}
+        return insert(self.store, Candidate, values)
+
+    def _enter_score(self, candidate_id: int, evaluator_id: int, score: Score) -> None:
+        values: dict[str, object] = {"state": "done", "error": None, "seconds": round(score.seconds, 3)}
+        values |= {"metrics": msgspec.json.encode(score.metrics).decode(), "actor": self.store.actor}
+        under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
+        known = find(self.store, Measurement, under, candidate_id, evaluator_id)
+        if known is None:
+            insert(
+                self.store, Measurement, {**values, "candidate_id": candidate_id, "evaluator_id": evaluator_id}
+            )
+        else:
+            update(self.store, Measurement, known.id, values)
 
 
 def measure_now(
@@ -179,39 +243,3 @@ def measure_now(
         )
     shutil.rmtree(folder, ignore_errors=True)
     return score
-
-
-def _write_project(store: Store, known: Project | None, root: Path, config: Config, actor: str) -> int:
-    values = {"config": config.to_json().decode(), "config_error": None, "name": config.name, "actor": actor}
-    if known is None:
-        return insert(store, Project, {**values, "path": str(root)})
-    update(store, Project, known.id, values)
-    return known.id
-
-
-def _enter_baseline(store: Store, project_id: int, root: Path, commit: str, actor: str) -> int:
-    made = read_commit(root, commit)
-    known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project_id, made.tree)
-    if known is not None:
-        return known.id
-    values = {"project_id": project_id, "tree_sha": made.tree, "commit_sha": commit, "subject": made.subject}
-    verdict = {"verdict": "keep", "rule": "baseline", "reason": "where the campaign starts", "on_trunk": 1}
-    return insert(
-        store, Candidate, {**values, **verdict, "origin": "baseline", "judged_by": actor, "actor": actor}
-    )
-
-
-def _enter_score(store: Store, candidate_id: int, evaluator_id: int, score: Score, actor: str) -> None:
-    values = {"candidate_id": candidate_id, "evaluator_id": evaluator_id, "state": "done", "actor": actor}
-    metrics = msgspec.json.encode(score.metrics).decode()
-    known = find(
-        store,
-        Measurement,
-        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'",
-        candidate_id,
-        evaluator_id,
-    )
-    if known is None:
-        insert(store, Measurement, {**values, "metrics": metrics, "seconds": round(score.seconds, 3)})
-    else:
-        update(store, Measurement, known.id, {"state": "done", "metrics": metrics, "error": None, "actor": actor})

@@ -14,6 +14,9 @@ _PARTS = ("comments", "recent", "texts")
 #: How many long texts there are: title, hypothesis, plan, protected files, brief.md, addendum.
 _TEXTS = 6
 
+#: What follows the role's own template and the project's texts, for an agent with a run and for one without.
+_RUN, _SWEEP = ("piloop", "context"), ("sweep",)
+
 Room = Mapping[str, int]
 """Bytes that the comments, the recent candidates, and each one of the long texts may take; without one: all."""
 
@@ -57,8 +60,7 @@ def _write(context: BriefContext, templates: Templates, room: Room) -> str:
         templates.render(context.role, values),
         _project_text("What the project says", context.repo_brief, "brief.md", context, room),
         _project_text(f"More for a {context.role}", context.addendum, "addendum", context, room),
-        templates.render("piloop", values),
-        templates.render("context", values),
+        *(templates.render(part, values) for part in (_RUN if context.run is not None else _SWEEP)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from herdr.api import BriefContext, CandidateInfo, CommentInfo
-from herdr_briefs.quote import block, code, fenced, name, one_line, size
+from herdr.api import BriefContext, CandidateInfo, CommentInfo, IdeaInfo, RunInfo, SweepInfo
+from herdr_briefs.quote import block, code, fenced, name, one_line, shorten, size
 
 #: A comment may take at most this part of the room when not all of them fit.
 _COMMENT_PART = 4
 
 
 def values(context: BriefContext, room: Mapping[str, int]) -> dict[str, str]:
-    """The values for the templates; an empty string stands for what there is none of."""
+    """The values for the templates; an empty string stands for what there is none of.
+
+    A template of a worker's brief is given those of its run as well, one of any other role those of its sweep.
+    """
+    own: dict[str, str] = {}
+    if context.run is not None and context.idea is not None:
+        own = _of_run(context.run, context.idea, context.comments, room)
+    elif context.sweep is not None:
+        own = _of_sweep(context.sweep, context.pack, room)
     limit = room.get("texts")
-    idea = f"idea#{context.idea.id}"
-    see_idea = f"`piloop idea show {idea}` prints it"
-    return {
+    return own | {
         "agent": name(context.agent),
         "role": name(context.role),
         "project": code(context.project.name),
-        "run": f"run#{context.run.id}",
-        "attempt": str(context.run.number),
-        "idea": idea,
         "worktree": code(str(context.worktree)),
-        "branch": code(context.run.branch) if context.run.branch else "",
         "workspace": code(str(context.workspace)) if context.workspace else "",
         "time": _time(context.timeout),
-        "title": block(context.idea.title, limit, see_idea),
-        "hypothesis": block(context.idea.hypothesis, limit, see_idea),
-        "plan": block(context.idea.plan or "", limit, see_idea),
-        "source": name(context.idea.source),
         "protected": block("\n".join(context.protected), limit, "`protect` in piloop.toml lists them"),
         "metrics": _metrics(context),
         "base": f"candidate#{context.base.id}",
@@ -38,8 +36,56 @@ def values(context: BriefContext, room: Mapping[str, int]) -> dict[str, str]:
         "bar": f"candidate#{context.bar.id}" if context.bar.id != context.base.id else "",
         "bar_about": fenced(_about(context.bar)),
         "recent": _recent(context, room.get("recent")),
-        "comments": _comments(context.comments, idea, room.get("comments")),
     }
+
+
+def _of_run(
+    run: RunInfo, idea: IdeaInfo, comments: Sequence[CommentInfo], room: Mapping[str, int]
+) -> dict[str, str]:
+    limit = room.get("texts")
+    ref = f"idea#{idea.id}"
+    see = f"`piloop idea show {ref}` prints it"
+    return {
+        "run": f"run#{run.id}",
+        "attempt": str(run.number),
+        "idea": ref,
+        "branch": code(run.branch) if run.branch else "",
+        "title": block(idea.title, limit, see),
+        "hypothesis": block(idea.hypothesis, limit, see),
+        "plan": block(idea.plan or "", limit, see),
+        "source": name(idea.source),
+        "comments": _comments(comments, ref, room.get("comments")),
+    }
+
+
+def _of_sweep(sweep: SweepInfo, pack: str, room: Mapping[str, int]) -> dict[str, str]:
+    pack_room = room.get("comments")
+    kept, cut = shorten(pack, pack_room, "`piloop history` prints it")
+    return {
+        "sweep": f"sweep#{sweep.id}",
+        "trigger": name(sweep.trigger),
+        "ideas": str(sweep.ideas) if sweep.ideas else "",
+        "seeds": _seeds(sweep, room.get("texts")),
+        "incidents": block(
+            "\n".join(one_line(line, 400) for line in sweep.incidents),
+            room.get("texts"),
+            f'`piloop sql "SELECT at, kind, detail FROM anomalies WHERE sweep_id={sweep.id}"` prints all',  # noqa: S608
+        ),
+        "pack": f"{kept.strip()}\n\n{cut}".strip(),
+    }
+
+
+def _seeds(sweep: SweepInfo, room: int | None) -> str:
+    """Each seed with its hunch and what it points to, in its own block."""
+    limit = None if room is None else room // max(1, len(sweep.seeds))
+    parts = []
+    for seed in sweep.seeds:
+        ref = f"idea#{seed.id}"
+        text = f"{seed.title}\n\n{seed.hunch}\n\nPoints to: {seed.pointers or '(nothing)'}"
+        parts.append(
+            f"### {ref}, filed by {name(seed.source)}\n\n{block(text, limit, f'`piloop idea show {ref}`')}"
+        )
+    return "\n\n".join(parts)
 
 
 def _time(seconds: float) -> str:

@@ -40,7 +40,7 @@ class AiderHarness:
     """Aider, which commits each of its edits by itself and runs no commands.
 
     It opens no file that it is not given, so it gets the brief as one to read; its first prompt is typed, because
-    it takes none as an argument without ending after it.
+    it takes none as an argument without ending after it. Headless it ends after one message: the brief itself.
     """
 
     name = "aider"
@@ -73,18 +73,17 @@ class AiderHarness:
         """Answer its questions beforehand, and put its histories into the agent's own folder."""
         state = context.state_dir
         model = ("--model", context.model) if context.model else ()
-        prompt = ("--message", context.prompt) if context.mode == "headless" else ()
+        headless = context.mode == "headless"
         argv = (
-            *("aider", *model, *UNATTENDED, "--read", str(context.brief)),
+            *("aider", *model, *UNATTENDED, "--message-file" if headless else "--read", str(context.brief)),
             *("--chat-history-file", str(state / session.CHAT)),
             *("--input-history-file", str(state / "input.history")),
             *("--llm-history-file", str(state / "llm.history")),
             *("--analytics-log", str(state / session.ANALYTICS)),
-            *prompt,
         )
         # It answers yes to opening a page about an error, which would start a browser.
         env = {"BROWSER": "/bin/true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-        return Launch(argv=argv, env=env, prompt_in_argv=bool(prompt))
+        return Launch(argv=argv, env=env, prompt_in_argv=headless)
 
     def usage(self, context: LaunchContext) -> Usage | None:
         """Add up its own log. While an answer streams, Aider itself estimates what it used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import resources
@@ -24,7 +25,7 @@ SESSION_VARIABLES = (
     "CLAUDE_ENV_FILE",
     "CLAUDE_PROJECT_DIR",
 )
-#: What it may run without asking, besides editing files of its worktree.
+#: What it may run without asking, besides the evaluate command and editing files of its worktree.
 ALLOWED = ("Bash(git *)", "Bash(piloop *)")
 
 
@@ -61,12 +62,14 @@ class ClaudeHarness:
 
     def launch(self, context: LaunchContext) -> Launch:
         """Give it the prompt, edits without questions, git and piloop in its shell, no updates, no telemetry."""
-        headless = ("-p", "--output-format", "json") if context.mode == "headless" else ()
+        # A line for each message, so that the log shows what it does; without --verbose it refuses that format.
+        headless = ("-p", "--output-format", "stream-json", "--verbose") if context.mode == "headless" else ()
         model = ("--model", context.model) if context.model else ()
         # The tools take every word up to the next flag, so neither the prompt nor the end may follow them.
         argv = (
             *("claude", *headless, context.prompt, *model, "--permission-mode", "acceptEdits"),
-            *("--allowedTools", *ALLOWED, *_allowed(context.settings), "--session-id", context.session_id),
+            *("--allowedTools", *ALLOWED, *_own_check(context.evaluate), *_allowed(context.settings)),
+            *("--session-id", context.session_id),
         )
         env = {
             "CLAUDE_CONFIG_DIR": str(context.profile_dir),
@@ -84,6 +87,12 @@ class ClaudeHarness:
     def received(self, context: LaunchContext, text: str) -> bool | None:
         """Look for the text among the prompts of its transcript, those still queued included."""
         return session.received(context.profile_dir, context.session_id, text)
+
+
+def _own_check(evaluate: Sequence[str]) -> tuple[str, ...]:
+    """The evaluate command: an agent that must ask before it checks its work stands at a dialog all night."""
+    command = shlex.join(evaluate)
+    return (f"Bash({command})", f"Bash({command} *)") if command else ()
 
 
 def _allowed(settings: Mapping[str, object]) -> tuple[str, ...]:

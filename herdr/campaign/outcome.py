@@ -34,7 +34,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     `exit_status` and `exit_signal` are the agent's own doing: both are None when herdr ended it, for example
     because it was idle with its work done. `failure` names the cause of a turn that failed for good. `commits`
     are the worker's, without the `recovered` one that herdr made. `lost` means that its tmux server or its
-    machine went away.
+    machine went away, `stopped` that the campaign ended while it ran.
     """
 
     commits: int = 0
@@ -47,6 +47,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     blocked: bool = False
     timed_out: bool = False
     cancelled: bool = False
+    stopped: bool = False
     lost: bool = False
 
 
@@ -94,6 +95,8 @@ def idea_after(outcome: Outcome, *, attempts: int, limit: int, status: IdeaStatu
     """
     if status != "scheduled" or outcome.state in ("queued", "running"):
         return status
+    if outcome.end == "stopped":
+        return "ready"
     if outcome.state == "cancelled":
         # Ready would start it again at once, and done would let the ideas that wait for it go on without it.
         return "parked"
@@ -107,6 +110,8 @@ def idea_after(outcome: Outcome, *, attempts: int, limit: int, status: IdeaStatu
 def _stopped(facts: RunFacts) -> Outcome | None:
     if facts.cancelled:
         return Outcome(state="cancelled", end="cancelled", detail="cancelled", counts=False)
+    if facts.stopped:
+        return Outcome(state="cancelled", end="stopped", detail="the campaign stopped first", counts=False)
     if facts.timed_out:
         return Outcome(state="timed_out", end="timed_out", detail="ran until its timeout")
     if facts.lost:

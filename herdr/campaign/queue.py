@@ -64,33 +64,67 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     branch: bool
 
 
+class Exploring(msgspec.Struct, frozen=True, kw_only=True):
+    """How the campaign explores (`[roles.worker] explore_every`).
+
+    At least one run in `every` starts from one of the `pinned` ideas, most urgent first, when one can; 0 is off.
+    `plain` is how many of the latest runs in a row did not.
+    """
+
+    every: int = 0
+    plain: int = 0
+    pinned: Iterable[ReadyIdea] = ()
+
+    def due(self, plain: int) -> bool:
+        """Whether the next run must start from a pinned idea if it can."""
+        return self.every > 0 and plain >= self.every - 1
+
+
 def next_runs(
-    ideas: Iterable[ReadyIdea], open_runs: Sequence[OpenRun], rotation: Rotation, *, slots: int, head: int
+    ideas: Iterable[ReadyIdea],
+    open_runs: Sequence[OpenRun],
+    rotation: Rotation,
+    *,
+    slots: int,
+    head: int,
+    exploring: Exploring | None = None,
 ) -> list[Start]:
-    """Choose the runs to queue now, most urgent first (the page, "Runs").
+    """Choose the runs to queue now, most urgent first (the page, "Runs" and "Starting points").
 
     An idea that cannot start, because it is blocked or its pinned harness is full, holds up no other.
 
     Args:
-        ideas: every idea in status `ready`.
+        ideas: the ideas in status `ready`, by priority and then by id; no more is read of them than is needed.
         open_runs: every run that is queued or running, and every live agent of another role.
         rotation: the harnesses of the worker role.
         slots: how many worker runs may be open at once.
         head: the latest keep on the trunk.
+        exploring: when a run has to start from a pinned idea, whatever its priority.
     """
+    exploring = exploring or Exploring()
     busy = Counter(run.harness for run in open_runs)
     under_way = {run.idea for run in open_runs}
     free = slots - sum(run.role == "worker" for run in open_runs)
     starts: list[Start] = []
-    for idea in sorted(ideas, key=lambda idea: (idea.priority, idea.id)):
-        if len(starts) >= free:
+    queue, plain = iter(ideas), exploring.plain
+
+    def take(choice: Iterable[ReadyIdea]) -> ReadyIdea | None:
+        for idea in choice:
+            if idea.blocked_by or idea.id in under_way:
+                continue
+            harness = _harness_for(idea, rotation, rotation.turn + len(starts), busy)
+            if harness is not None:
+                busy[harness] += 1
+                under_way.add(idea.id)
+                starts.append(_start(idea, harness, rotation, head))
+                return idea
+        return None
+
+    while len(starts) < free:
+        taken = (take(exploring.pinned) if exploring.due(plain) else None) or take(queue)
+        if taken is None:
             break
-        if idea.blocked_by or idea.id in under_way:
-            continue
-        harness = _harness_for(idea, rotation, rotation.turn + len(starts), busy)
-        if harness is not None:
-            busy[harness] += 1
-            starts.append(_start(idea, harness, rotation, head))
+        plain = plain + 1 if taken.base is None else 0
     return starts
 
 

@@ -8,7 +8,7 @@ IdeaStatus = Literal["seed", "proposed", "ready", "scheduled", "done", "parked",
 RunState = Literal["queued", "running", "succeeded", "failed", "timed_out", "cancelled"]
 RunEnd = Literal[
     "finished", "finding_only", "no_commits", "recovered_only", "start_failed", "timed_out", "cancelled",
-    "process_error", "blocked", "lost",
+    "process_error", "blocked", "lost", "stopped",
 ]  # fmt: skip
 VerdictWord = Literal["keep", "interesting", "discard", "crash"]
 Direction = Literal["higher", "lower"]

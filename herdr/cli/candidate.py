@@ -1,4 +1,4 @@
-"""`piloop candidate`: list, show and compare candidates."""
+"""`piloop candidate`: list, show, compare, import, note and judge candidates."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import sys
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
+from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import ago, json_option, number, percent, print_facts, print_json, visible
-from herdr.cli.shared import print_candidates, print_comments, verdict_of
+from herdr.cli.shared import print_candidates, print_comments, project_and, verdict_of
 
 VERDICTS = ("keep", "interesting", "discard", "crash")
 
 
 @click.group(context_settings=SETTINGS)
 def candidate() -> None:
-    """List, show and compare candidates."""
+    """List, show and compare candidates; import one, note one as a lead, have one measured again, overrule."""
 
 
 @candidate.command("list")
 @click.argument("project", required=False)
 @click.option("--verdict", multiple=True, type=click.Choice(VERDICTS), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
 def list_candidates(project: str | None, verdict: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List candidates with their scores and verdicts; a star marks the head."""
@@ -88,3 +88,64 @@ def diff(candidate: str, against: str | None, stat: bool, as_json: bool) -> None
     click.echo(visible(found["text"]) if sys.stdout.isatty() else found["text"], nl=False)
     if found["cut"]:
         click.echo(f"\n(cut here; the whole: {found['command']})", err=True)
+
+
+@candidate.command("import", cls=TextCommand)
+@click.argument("words", nargs=-1, required=True, metavar="[PROJECT] COMMIT")
+@click.option("--summary", help="What it is, in a line.  [default: the commit's subject]")
+@json_option
+def import_commit(words: tuple[str, ...], summary: str | None, as_json: bool) -> None:
+    """Register a commit, branch or tag of the repo as a starting point; it is measured, and never a keep."""
+    project, commit = project_and(words, "COMMIT")
+    done = ask("candidate.import", project=project, commit=commit, summary=summary)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done['ref']} {done['commit'][:10]} {done['subject']} ({done['project']})")
+        click.echo(f'next: piloop idea add "…" --base {done["ref"]}')
+
+
+@candidate.command(cls=TextCommand)
+@click.argument("candidate", metavar="candidate#N")
+@click.argument("reason")
+@click.option(
+    "--follow-up", multiple=True, metavar="HUNCH", help="File it as a seed that starts there. Repeatable."
+)
+@json_option
+def note(candidate: str, reason: str, follow_up: tuple[str, ...], as_json: bool) -> None:
+    """Say why a candidate that is no keep is worth starting from; a discarded one becomes interesting."""
+    done = ask("candidate.note", candidate=candidate, reason=reason, follow_up=follow_up)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(" ".join([f"{done['ref']} ({done['verdict'] or 'not judged yet'}) is noted", *done["seeds"]]))
+
+
+@candidate.command()
+@click.argument("candidate", metavar="candidate#N")
+@click.option("--reason", required=True, help="Why: a comment on it, and in the event log.")
+@json_option
+def remeasure(candidate: str, reason: str, as_json: bool) -> None:
+    """Score a candidate once more; its new score counts, and the daemon judges by it."""
+    done = ask("candidate.remeasure", candidate=candidate, reason=reason)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done['ref']} will be scored again")
+
+
+@candidate.command()
+@click.argument("candidate", metavar="candidate#N")
+@click.argument("verdict", type=click.Choice(VERDICTS))
+@click.option("--reason", required=True, help="Why: a comment on it, and in the event log.")
+@json_option
+def verdict(candidate: str, verdict: str, reason: str, as_json: bool) -> None:
+    """Overrule the verdict on a candidate; the daemon then leaves it alone.
+
+    A keep that was made from the head becomes the head; a head that is no keep hands over to the keep before it.
+    """
+    done = ask("candidate.verdict", candidate=candidate, verdict=verdict, reason=reason)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done['ref']} is {done['verdict']}; the head is {done['head']}")

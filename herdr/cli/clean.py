@@ -53,7 +53,7 @@ def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Left
     projects = fetch(context.conn, Project, "ORDER BY name")
     for project in projects:
         yield from _worktrees(context, project, dry_run=dry_run)
-        yield from _windows(home, project, dry_run=dry_run)
+        yield from _windows(context, home, project, dry_run=dry_run)
     yield from _evaluations(context, home, dry_run=dry_run)
     yield from _profiles(home, {project.name for project in projects}, dry_run=dry_run)
 
@@ -81,8 +81,8 @@ def _worktrees(context: Context, project: Project, *, dry_run: bool) -> Iterator
         yield Leftover(what=what, stays=reason)
 
 
-def _windows(home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
-    """The windows of ended agents; a person's own windows, and live ones, are not looked at."""
+def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
+    """The windows of ended agents; one whose end no daemon has seen yet still holds its last screen."""
     from herdr.cli.fleet import session_of, tmux, tmux_of
     from herdr.mux.windows import AGENT_OPTION
 
@@ -90,10 +90,11 @@ def _windows(home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftove
     session = session_of(server, project)
     if session is None:
         return
+    unseen = {row[0] for row in context.conn.execute("SELECT window FROM agents WHERE state <> 'ended'")}
     fields = f"#{{window_id}} #{{pane_dead}} #{{?{AGENT_OPTION},1,0}} #{{window_panes}} #{{window_name}}"
     for line in tmux(server, "list-panes", "-s", "-t", session, "-F", fields).splitlines():
         window, dead, ours, panes, name = line.split(" ", 4)
-        if (dead, ours, panes) == ("1", "1", "1"):
+        if (dead, ours, panes) == ("1", "1", "1") and window not in unseen:
             if not dry_run:
                 tmux(server, "kill-window", "-t", window)
             yield Leftover(what=f"window {name} of {project.name}")

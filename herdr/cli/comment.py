@@ -7,9 +7,9 @@ import sys
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
+from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_json
-from herdr.cli.shared import print_comment
+from herdr.cli.shared import print_comment, print_thread
 from herdr.errors import UsageError
 
 KINDS = ("note", "finding", "decision", "escalation")
@@ -20,11 +20,11 @@ def comment() -> None:
     """Say something about an idea, a run, a candidate …, and read what was said."""
 
 
-@comment.command()
+@comment.command(cls=TextCommand)
 @click.argument("target")
 @click.argument("body")
 @click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
-@click.option("--priority", type=click.IntRange(0, 4), help="Of an escalation: 0 is the most urgent.")
+@click.option("--priority", type=click.IntRange(0, 4), help="Put it into the inbox: 0 is the most urgent.")
 @json_option
 def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) -> None:
     """Comment on TARGET: idea#N, run#N, candidate#N, worker#N, comment#N or project.
@@ -38,15 +38,17 @@ def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) 
         print_json(added)
     else:
         click.echo(f"{added['ref']} ({added['kind']} on {added['target']})")
+        if added["unheard"]:
+            click.echo(f"not typed to its agent: {added['unheard']}")
 
 
 @comment.command("list")
 @click.argument("target", required=False, metavar="[TARGET|PROJECT]")
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @json_option
 def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """List the newest comments on a thing, or in a project."""
+    """List the newest comments on a thing and in its threads, or in a project."""
     where = {"target": target} if target is not None and "#" in target else {"project": target}
     comments = ask("comment.list", kind=kind, limit=limit, **where)
     if as_json:
@@ -62,12 +64,12 @@ def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json
 @click.argument("comment", metavar="comment#N")
 @json_option
 def show(comment: str, as_json: bool) -> None:
-    """Show one comment whole."""
-    one = ask("comment.show", comment=comment)
+    """Show a comment with its whole thread."""
+    shown = ask("comment.show", comment=comment)
     if as_json:
-        print_json(one)
+        print_json(shown)
     else:
-        print_comment(one, on=True)
+        print_thread(shown)
 
 
 def _standard_input() -> str:

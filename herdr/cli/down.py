@@ -20,7 +20,7 @@ KEEP_PATIENCE, KILL_PATIENCE = 20.0, 60.0
 @click.option(
     "--keep-agents/--kill-agents",
     default=True,
-    help="Leave the agents in tmux, for the next daemon (the default); or end them, and queue their runs.",
+    help="Leave the agents running, for the next daemon (the default); or end them, and queue their runs.",
 )
 def down(keep_agents: bool) -> None:
     """Stop the daemon, and wait until it has ended."""
@@ -64,5 +64,5 @@ def _said(left: int, keep: bool) -> str:
         return ""
     if keep:
         agents = "1 agent goes" if left == 1 else f"{left} agents go"
-        return f"; {agents} on in tmux, and the next `herdr up` takes over (--kill-agents ends them)"
+        return f"; {agents} on, and the next `herdr up` takes over (--kill-agents ends them)"
     return f"; {several(left, 'agent')} could not be ended in time: herdr up -d && herdr down --kill-agents"

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.home import Home
+from herdr.python import module_argv
 from herdr.store.connection import open_store
 
 if TYPE_CHECKING:
     from herdr.mux.server import TmuxServer
     from herdr.store.rows import Project
 
-DAEMON = (sys.executable, "-m", "herdr.daemon")
+DAEMON = module_argv("herdr.daemon")
 #: Seconds for a daemon to be there, and for its fleet to be in tmux.
 START_PATIENCE = 20.0
 FLEET_PATIENCE = 15.0
@@ -44,6 +43,8 @@ def start_daemon(home: Home) -> int:
         if process.poll() is not None or time.monotonic() > deadline:
             raise _did_not_start(home, size)
         time.sleep(LOOK)
+    # It outlives whoever started it; otherwise Python would complain that nobody waited for it.
+    process.returncode = 0
     return process.pid
 
 
@@ -116,12 +117,12 @@ def tmux(server: TmuxServer, *words: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def tail(path: Path, count: int) -> list[str]:
-    """The last lines of a file; none when there is no such file."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 400 * count - 4096))
-            return file.read().decode("utf-8", "replace").splitlines()[-count:]
-    except FileNotFoundError:
-        return []
+def tail(file: BinaryIO, count: int) -> list[str]:
+    """The last lines of an open file, which stands at its end afterwards."""
+    size, length = file.seek(0, os.SEEK_END), 400 * count + 4096
+    while True:
+        file.seek(max(0, size - length))
+        lines = file.read().splitlines()
+        if len(lines) > count or length >= size:
+            return [line.decode("utf-8", "replace") for line in lines[-count:]]
+        length *= 4

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from herdr.errors import UsageError
 
+DASHED_TEXT = re.compile(r"-[^=]*\s")
+#: Put before such a text while options are told from texts; nobody can type it.
+GUARD = "\0"
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -52,6 +57,23 @@ class LazyGroup(click.Group):
         """List the commands from the table alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+
+class TextCommand(click.Command):
+    """A command that takes texts: one may start with a dash, as the first item of a list does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; what has a blank in its name is no option."""
+        guarded = [GUARD + arg if DASHED_TEXT.match(arg) else arg for arg in args]
+        rest = super().parse_args(ctx, guarded)
+        ctx.params = {name: _bare(value) for name, value in ctx.params.items()}
+        return rest
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.removeprefix(GUARD)
+    return tuple(map(_bare, value)) if isinstance(value, tuple) else value
 
 
 def version_option() -> click.Option:

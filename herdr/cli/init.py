@@ -9,6 +9,7 @@ import click
 
 from herdr.cli.asking import home_for_people
 from herdr.cli.output import number
+from herdr.home import Home
 
 
 @click.command()
@@ -19,13 +20,18 @@ def init(path: str) -> None:
     Writes piloop.toml, brief.md and evaluate.py where they are missing, and commits nothing. Run again, it takes
     up what was edited.
     """
+    register(home_for_people("init"), Path(path))
+    click.echo('next: piloop idea add "what to try", then herdr up')
+
+
+def register(home: Home, path: Path) -> str:
+    """Register the repo around a path, telling how it goes, and return the project's name."""
     from herdr.setup import set_up
 
-    home = home_for_people("init")
-    done = set_up(home, Path(path), os.environ, actor="human", tell=click.echo)
+    done = set_up(home, path, os.environ, actor="human", tell=click.echo)
     if done.metrics is None:
         click.echo(f"{done.project.name} is registered, and up to date")
     else:
         scores = ", ".join(f"{name} {number(value)}" for name, value in done.metrics.items())
         click.echo(f"registered {done.project.name}: {scores}")
-    click.echo('next: piloop idea add "what to try", then herdr up')
+    return done.project.name

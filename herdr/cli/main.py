@@ -16,16 +16,23 @@ INTERRUPTED = 130
 
 PILOOP = {
     "init": ("herdr.cli.init:init", "Register the repo here and measure its baseline."),
-    "idea": ("herdr.cli.idea:idea", "File, list and show ideas."),
-    "run": ("herdr.cli.run:run", "List, show and cancel runs."),
-    "candidate": ("herdr.cli.candidate:candidate", "List, show and compare candidates."),
+    "idea": ("herdr.cli.idea:idea", "File ideas and seeds, say what becomes of them, and read them."),
+    "run": ("herdr.cli.run:run", "List, show, cancel and requeue runs."),
+    "agent": ("herdr.cli.agent:agent", "List agents, and cancel one."),
+    "candidate": ("herdr.cli.candidate:candidate", "List, compare, import, note and judge candidates."),
     "apply": ("herdr.cli.apply:apply", "Hand the head, or a candidate, over as a branch or a patch."),
     "comment": ("herdr.cli.comment:comment", "Say something about an idea, a run, a candidate …"),
+    "inbox": ("herdr.cli.inbox:inbox", "Show what waits for somebody, or wait for it."),
+    "search": ("herdr.cli.search:search", "Find ideas and comments by their words."),
+    "history": ("herdr.cli.history:history", "Tell what was tried and found."),
     "prompt": ("herdr.cli.prompt:prompt", "Type a text into a running agent."),
     "status": ("herdr.cli.status:status", "Show how the campaign stands."),
+    "watch": ("herdr.cli.watch:watch", "Watch the campaign live, and steer it."),
+    "plot": ("herdr.cli.plot:plot", "Draw the metric over candidates, time or tokens."),
     "pause": ("herdr.cli.pause:pause", "Start nothing more for a project."),
     "resume": ("herdr.cli.pause:resume", "Go on with a paused project."),
     "sql": ("herdr.cli.sql:sql", "Run one SQL statement on the campaign's database."),
+    "schema": ("herdr.cli.schema:schema", "Say what can be asked by SQL."),
     "events": ("herdr.cli.events:events", "Read the event log."),
 }
 HERDR = {
@@ -38,6 +45,7 @@ HERDR = {
     "doctor": ("herdr.cli.doctor:doctor", "Check what herdr needs, and say how to mend it."),
     "harness": ("herdr.cli.harness:harness", "List, show and check harnesses."),
     "plugins": ("herdr.cli.plugins:plugins", "List the plugins and what is wrong with them."),
+    "orchestrator": ("herdr.cli.orchestrator:orchestrator", "Make the orchestrator's token, or take it back."),
     "clean": ("herdr.cli.clean:clean", "Remove what ended runs left, if nothing is lost."),
     "demo": ("herdr.cli.demo:demo", "Run a whole small campaign, with scripted agents."),
 }
@@ -72,7 +80,7 @@ def run(program: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader has enough; Python's own flush at the end must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except Exception as error:
         return _unexpected(error)
 

@@ -23,7 +23,7 @@ def plugins(as_json: bool) -> None:
     host = PluginHost(environ=os.environ)
     # What a plugin does wrong shows only when it is asked.
     registered(host)
-    late = {name: f"failed {count} times in the daemon: {error}" for name, count, error in failing(home)}
+    late = {one.plugin: f"failed {one.failures} times in the daemon: {one.error}" for one in failing(home)}
     rows = [msgspec.structs.replace(row, why=row.why or late.get(row.name, "")) for row in host.plugins_table()]
     if as_json:
         print_json(rows)

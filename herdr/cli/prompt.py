@@ -7,6 +7,7 @@ import time
 import click
 
 from herdr.cli.asking import asking, home_for_people
+from herdr.cli.group import TextCommand
 from herdr.errors import HerdrError, RefusedError
 from herdr.home import Home
 
@@ -14,7 +15,7 @@ from herdr.home import Home
 LOOK = 0.05
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("worker", metavar="worker#N")
 @click.argument("text")
 @click.option("--timeout", type=click.FloatRange(0), default=120.0, show_default=True, help="Seconds to wait.")

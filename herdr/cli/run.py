@@ -1,29 +1,34 @@
-"""`piloop run`: list, show and cancel runs."""
+"""`piloop run`: list, show, cancel and requeue runs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
-from herdr.cli.output import ago, json_option, number, print_facts, print_json, print_table, print_text
+from herdr.cli.output import ago, json_option, number, print_facts, print_json, print_table, print_text, visible
 from herdr.cli.shared import print_comments, verdict_of
+from herdr.errors import RefusedError
 
 STATES = ("queued", "running", "succeeded", "failed", "timed_out", "cancelled")
 
 
+reason_option = click.option("--reason", help="Why: a comment on the run, and in the event log.")
+
+
 @click.group(context_settings=SETTINGS)
 def run() -> None:
-    """List, show and cancel runs."""
+    """List, show, cancel and requeue runs."""
 
 
 @run.command("list")
 @click.argument("project", required=False)
 @click.option("--idea", metavar="idea#N", help="Only the runs of this idea.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="Only these. Repeatable.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
 def list_runs(project: str | None, idea: str | None, state: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List runs, the newest first."""
@@ -44,10 +49,14 @@ def list_runs(project: str | None, idea: str | None, state: tuple[str, ...], lim
 @run.command()
 @click.argument("run", metavar="run#N")
 @click.option("--brief", is_flag=True, help="Print the brief that its latest agent got, and nothing else.")
+@click.option("--screen", is_flag=True, help="Print the last screen of its latest agent that has ended.")
 @json_option
-def show(run: str, brief: bool, as_json: bool) -> None:
-    """Show a run with its agents, commits, comments, messages and events."""
+def show(run: str, brief: bool, screen: bool, as_json: bool) -> None:
+    """Show a run with its agents, commits, verdicts, comments, messages and events."""
     shown = ask("run.show", run=run)
+    if screen:
+        _print_screen(shown)
+        return
     if brief:
         click.echo(shown["brief"] or "")
         return
@@ -84,10 +93,38 @@ def show(run: str, brief: bool, as_json: bool) -> None:
 
 @run.command()
 @click.argument("run", metavar="run#N")
-def cancel(run: str) -> None:
+@reason_option
+@json_option
+def cancel(run: str, reason: str | None, as_json: bool) -> None:
     """Cancel a queued or running run; what it has committed is still scored."""
-    done = ask("run.cancel", run=run)
-    click.echo(f"{done['ref']} ({done['state']}) will be cancelled")
+    done = ask("run.cancel", run=run, reason=reason)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done['ref']} ({done['state']}) will be cancelled")
+
+
+@run.command()
+@click.argument("run", metavar="run#N")
+@reason_option
+@json_option
+def requeue(run: str, reason: str | None, as_json: bool) -> None:
+    """Try the idea of a run again, as if the run had been no attempt."""
+    done = ask("run.requeue", run=run, reason=reason)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done['idea']} {done['title']}: {done['old']} -> ready; {done['ref']} no longer counts")
+
+
+def _print_screen(shown: dict[str, Any]) -> None:
+    screens = [entry["screen"] for entry in shown["agents"] if entry["screen"]]
+    if not screens:
+        raise RefusedError(
+            f"no agent of {shown['run']['ref']} has left a screen",
+            fix="herdr attach shows the screen of a live one",
+        )
+    click.echo(visible(Path(screens[-1]).read_text("utf-8", "replace")))
 
 
 def _title(one: dict[str, Any]) -> str:

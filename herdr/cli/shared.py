@@ -22,6 +22,13 @@ def project_and(words: Sequence[str], what: str) -> tuple[str | None, str]:
     return (None if len(words) == 1 else words[0]), words[-1]
 
 
+def waits_for(idea: dict[str, Any]) -> str:
+    """The ideas that one waits for; those that no longer run need somebody to act."""
+    return ", ".join(
+        f"{name}, which no longer runs" if name in idea["lost"] else name for name in idea["blocked_by"]
+    )
+
+
 def print_comments(comments: list[dict[str, Any]]) -> None:
     """Print comments under a heading, whole."""
     if comments:
@@ -30,14 +37,23 @@ def print_comments(comments: list[dict[str, Any]]) -> None:
         print_comment(comment)
 
 
-def print_comment(comment: dict[str, Any], *, on: bool = False) -> None:
-    """Print one comment, whole; `on` says what it is on."""
+def print_thread(shown: dict[str, Any]) -> None:
+    """Print the thread that a comment belongs to; an arrow marks that comment."""
+    for entry in shown["thread"]:
+        one = entry["comment"]
+        mark = "> " if one["ref"] == shown["ref"] and len(shown["thread"]) > 1 else ""
+        print_comment(one, on=entry["depth"] == 0, indent="  " * entry["depth"], mark=mark)
+
+
+def print_comment(comment: dict[str, Any], *, on: bool = False, indent: str = "", mark: str = "") -> None:
+    """Print one comment, whole; `on` says what it is on, `mark` stands before it."""
     target = f" on {comment['target']}" if on else ""
     urgent = f" P{comment['priority']}" if comment["priority"] is not None else ""
     head = f"{comment['ref']} {comment['kind']}{urgent}{target} by {comment['author']}"
-    click.echo(f"  {head}, {ago(comment['created_at'])} ago")
+    seen = ", acknowledged" if comment["acked_at"] else ""
+    click.echo(f"{indent}  {mark}{head}, {ago(comment['created_at'])} ago{seen}")
     for line in visible(comment["body"]).splitlines():
-        click.echo(f"    {line}")
+        click.echo(f"{indent}    {line}")
 
 
 def print_candidates(candidates: list[dict[str, Any]], metric: str, *, indent: str = "") -> None:
@@ -62,6 +78,8 @@ def verdict_of(candidate: dict[str, Any]) -> str:
         return str(candidate["verdict"])
     if candidate["origin"] == "skipped":
         return "skipped"
+    if candidate["origin"] == "imported" and candidate["scoring"] == "done":
+        return "reference"
     return {"queued": "to score", "running": "scoring"}.get(candidate["scoring"] or "", "to judge")
 
 

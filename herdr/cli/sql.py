@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from herdr.cli.asking import ask
+from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json, print_table
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("statement")
 @json_option
 def sql(statement: str, as_json: bool) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from herdr.cli.asking import asking
-from herdr.cli.output import ago, counts, json_option, number, percent, print_json, print_table, size_of
-from herdr.cli.shared import print_candidates
+from herdr.cli.output import ago, counts, json_option, number, percent, print_json, print_table, several, size_of
+from herdr.cli.shared import print_candidates, waits_for
 from herdr.home import Home
 
 
@@ -46,15 +46,33 @@ def _print_project(one: dict[str, Any]) -> None:
         click.echo(
             f"  piloop.toml is wrong, the last good one is in force:\n    {_indented(one['config_error'])}"
         )
+    if one["held_since"]:
+        click.echo(f"  nothing is launched for {ago(one['held_since'])}: too many starts failed; piloop resume")
     _print_head(one["head"])
-    click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots")
+    if one["spent"] is not None or one["spend_error"]:
+        wrong = f"  (the latest look failed: {one['spend_error']})" if one["spend_error"] else ""
+        click.echo(f"  spent  ${one['spent'] or 0:.2f}{wrong}")
+    where = ", in the background" if one["runtime"] == "subprocess" else ""
+    click.echo(f"  agents  {len(one['agents'])} of {one['slots']} slots{where}")
     for live in one["agents"]:
         _print_agent(live)
     for name, found in (("ideas", one["ideas"]), ("runs", one["runs"]), ("candidates", one["candidates"])):
         if found:
             click.echo(f"  {name}  {counts(found)}")
+    if one["sources"]:
+        click.echo(f"  sources  {', '.join(_source(source) for source in one['sources'])}")
+    if one["inbox"]:
+        click.echo(f"  inbox  {several(one['inbox'], 'comment')} to acknowledge: piloop inbox")
     if one["scoring"]:
         click.echo(f"  scoring  {one['scoring']} to do")
+    _print_work(one)
+    more = "" if one["disk_complete"] else "more than "
+    if one["disk"]:
+        click.echo(f"  worktrees  {more}{size_of(one['disk'])}")
+
+
+def _print_work(one: dict[str, Any]) -> None:
+    """What waits, what was judged lately, and what went wrong."""
     if one["queue"]:
         click.echo(f"  queue  {one['queue_length']}")
         rows = [[q["ref"], f"P{q['priority']}", _waits(q)] for q in one["queue"]]
@@ -68,9 +86,6 @@ def _print_project(one: dict[str, Any]) -> None:
         click.echo(f"    herdr logs {failed['agent']} shows the screen; herdr doctor helps")
     for plugin in one["plugin_failures"]:
         click.echo(f"  plugin {plugin['plugin']} failed {plugin['failures']} times: {plugin['error']}")
-    more = "" if one["disk_complete"] else "more than "
-    if one["disk"]:
-        click.echo(f"  worktrees  {more}{size_of(one['disk'])}")
 
 
 def _print_head(head: dict[str, Any] | None) -> None:
@@ -90,7 +105,8 @@ def _print_agent(live: dict[str, Any]) -> None:
     agent = live["agent"]
     cause = f" ({agent['cause']})" if agent["cause"] else ""
     state = f"{agent['state']}{cause} for {ago(live['since'])}"
-    click.echo(f"    {agent['ref']}  {state}  {agent['harness']}  {agent['run']} {live['idea']} {live['title']}")
+    work = " ".join(filter(None, (agent["run"] or agent["sweep"], live["idea"], live["title"])))
+    click.echo(f"    {agent['ref']}  {state}  {agent['harness']}  {work}")
     if agent["last_line"]:
         click.echo(f"      {agent['last_line']}")
     if live["waiting"]:
@@ -98,8 +114,12 @@ def _print_agent(live: dict[str, Any]) -> None:
         click.echo(f"      a message waits{why}: {live['waiting'].splitlines()[0][:100]}")
 
 
+def _source(source: dict[str, Any]) -> str:
+    return f"{source['source']} {source['kept']} kept of {several(source['ideas'], 'idea')}"
+
+
 def _waits(queued: dict[str, Any]) -> str:
-    blockers = f"  (after {', '.join(queued['blocked_by'])})" if queued["blocked_by"] else ""
+    blockers = f"  (after {waits_for(queued)})" if queued["blocked_by"] else ""
     return f"{queued['title']}{blockers}"
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from herdr.cli.asking import home_for_people
+from herdr.cli.init import register
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.store.rows import Project, find
 
 
 @click.command()
@@ -18,18 +20,21 @@ from herdr.home import Home
 @click.option("--detach", "-d", is_flag=True, help="Do not attach when it runs.")
 @click.option("--foreground", is_flag=True, help="Be the daemon, for a service manager.")
 def up(path: str | None, detach: bool, foreground: bool) -> None:
-    """Start the fleet of the repo around PATH: its agents work through the ideas, in tmux.
+    """Start the fleet of the repo around PATH: its agents work through the ideas.
 
     Registers the repo when it is not registered yet. While the daemon runs, this only registers. In a terminal it
-    attaches when the fleet is there.
+    attaches when the fleet is in tmux; with runtime = "subprocess" there is nothing to attach to.
     """
     from herdr.cli.fleet import DAEMON, is_running, start_daemon
     from herdr.daemon.lock import DaemonRunningError, daemon_pid
     from herdr.mux.server import check_tmux
 
     home = home_for_people("up")
-    check_tmux(os.environ)
-    project = _register(home, path)
+    root = _repo(home, path)
+    panes = _needs_tmux(home, root)
+    if panes:
+        check_tmux(os.environ)
+    project = _register(home, root) if root is not None else None
     if foreground:
         if is_running(home):
             raise DaemonRunningError(
@@ -45,66 +50,85 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
         click.echo(f"the daemon runs (pid {start_daemon(home)})")
     if project is None:
         return
-    _wait_for_fleet(home, project)
-    click.echo(f"look:  herdr attach {project}    herdr status")
-    click.echo('steer: piloop prompt worker#N "text"    piloop comment add idea#N "text"')
-    click.echo("stop:  herdr down    (agents go on; --kill-agents ends them)")
-    if not detach and sys.stdin.isatty() and sys.stdout.isatty():
+    panes = _wait_for_fleet(home, project)
+    _say_what_next(project, panes=panes)
+    if panes and not detach and sys.stdin.isatty() and sys.stdout.isatty():
         from herdr.cli.attach import attach_to
 
         attach_to(home, project)
 
 
-def _register(home: Home, path: str | None) -> str | None:
-    """Register the repo, and return the project's name; None for the daemon alone, outside of any repo."""
+def _say_what_next(project: str, *, panes: bool) -> None:
+    if panes:
+        click.echo(f"look:  herdr attach {project}    herdr status")
+        click.echo('steer: piloop prompt worker#N "text"    piloop comment add idea#N "text"')
+    else:
+        click.echo("look:  herdr status    herdr logs worker#N")
+        click.echo('steer: piloop comment add idea#N "text"    (the brief of its next run carries it)')
+    click.echo("stop:  herdr down    (agents go on; --kill-agents ends them)")
+
+
+def _repo(home: Home, path: str | None) -> Path | None:
+    """The repo that is meant; None for the daemon alone, outside of any repo."""
     from herdr.repo.checks import find_root
-    from herdr.setup import set_up
 
     if path is None and home.database.exists():
         try:
             find_root(Path())
         except UsageError:
             return None
-    root = find_root(Path(path or "."))
-    _refuse_subprocess(root)
-    if (known := _registered(home, root)) is not None:
-        return known
-    return set_up(home, root, os.environ, actor="human", tell=click.echo).project.name
+    return find_root(Path(path or "."))
 
 
-def _refuse_subprocess(root: Path) -> None:
+def _needs_tmux(home: Home, root: Path | None) -> bool:
+    """Whether agents will run in panes: those of the repo, or of any project where only the daemon is started."""
+    from herdr.cli.projects import reading
     from herdr.config import FILE_NAME, read_config
+    from herdr.ops.standing import in_background
+    from herdr.store.rows import fetch
 
-    if (root / FILE_NAME).exists() and read_config(root, os.environ).runtime != "herdr":
-        raise HerdrError(
-            f'the runtime of {root / FILE_NAME} is "subprocess", which cannot run agents yet',
-            fix='set runtime = "herdr" in it, above its first [table]',
-        )
+    if root is not None:
+        # What is registered starts with its last good configuration; the daemon takes up edits by itself.
+        if (known := _registered(home, root)) is not None:
+            return not in_background(known)
+        return not (root / FILE_NAME).exists() or read_config(root, os.environ).runtime == "herdr"
+    with reading(home) as context:
+        return not all(in_background(project) for project in fetch(context.conn, Project, "ORDER BY id"))
 
 
-def _registered(home: Home, root: Path) -> str | None:
+def _register(home: Home, root: Path) -> str:
+    """Register the repo unless it is, and return the project's name."""
+    known = _registered(home, root)
+    return known.name if known is not None else register(home, root)
+
+
+def _registered(home: Home, root: Path) -> Project | None:
     from herdr.store.connection import open_store
-    from herdr.store.rows import Project, find
 
     if not home.database.exists():
         return None
     store = open_store(home.database, mode="person", actor="human")
     try:
-        project = find(store, Project, "WHERE path = ?", str(root))
-        return project.name if project else None
+        return find(store, Project, "WHERE path = ?", str(root))
     finally:
         store.close()
 
 
-def _wait_for_fleet(home: Home, name: str) -> None:
+def _wait_for_fleet(home: Home, name: str) -> bool:
+    """Wait until the daemon has opened the fleet; whether it is in tmux."""
     from herdr.cli.fleet import FLEET_PATIENCE, session_of, tmux_of, wait_until
     from herdr.cli.projects import project_named
+    from herdr.ops.standing import in_background
 
-    project = project_named(home, name)
-    server = tmux_of(home, project)
-    if not wait_until(lambda: session_of(server, project) is not None, FLEET_PATIENCE):
+    def opened() -> bool:
+        # Read anew each time: the daemon may take up another runtime or socket first.
+        project = project_named(home, name)
+        return in_background(project) or session_of(tmux_of(home, project), project) is not None
+
+    if not wait_until(opened, FLEET_PATIENCE):
         wrong = project_named(home, name).config_error
         raise HerdrError(
             f"the fleet of {name} is not in tmux after {FLEET_PATIENCE:.0f} s: {wrong or 'the daemon is busy'}",
             fix=f"herdr status; the daemon's log is {home.log}",
         )
+    return not in_background(project_named(home, name))

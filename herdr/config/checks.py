@@ -14,6 +14,8 @@ Check = Callable[..., Fault]
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 METRIC_NAME = re.compile(r"[^\s=\x00]+")
+#: The end of a pattern that takes the rest of its line.
+TAKES_THE_LINE = re.compile(r"(?:(?<!\\)\$|\\Z|(?:(?<!\\)\.|\])[*+])\Z")
 SOCKET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
@@ -89,6 +91,20 @@ def regex(value: str) -> Fault:
     return None
 
 
+def composer(value: str) -> Fault:
+    """A composer rule by which a draft cannot be seen would let every text be typed onto the last."""
+    fault = regex(value)
+    if fault:
+        return fault
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rule = re.compile(value)
+    if "text" not in rule.groupindex and (rule.groups > 1 or (not rule.groups and TAKES_THE_LINE.search(value))):
+        problem = "has several groups, none named text" if rule.groups else "does not say what stands in the line"
+        return problem, "name the group with what was typed, as in '^> ?(?P<text>.*)$'"
+    return None
+
+
 def argv(value: Sequence[str]) -> Fault:
     """A command needs a program to run."""
     return None if value and value[0] else ("no program to run", "put the program first")
@@ -96,6 +112,6 @@ def argv(value: Sequence[str]) -> Fault:
 
 def headless_argv(value: Sequence[str]) -> Fault:
     """A headless agent can be told what to do only by its argv."""
-    if not any("{prompt}" in word for word in value):
+    if not any("{prompt}" in word or "{brief}" in word for word in value):
         return "does not say where the prompt goes", "add '{prompt}' as one of its words"
     return argv(value)

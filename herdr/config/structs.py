@@ -27,11 +27,14 @@ SocketName = Annotated[str, Meta(extra={"check": checks.socket_name})]
 Pattern = Annotated[str, Meta(extra={"check": checks.pattern})]
 RepoPath = Annotated[str, Meta(extra={"check": checks.relative_path})]
 Regex = Annotated[str, Meta(extra={"check": checks.regex})]
+ComposerRegex = Annotated[str, Meta(extra={"check": checks.composer})]
 Variable = Annotated[str, Meta(extra={"check": checks.variable})]
 Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Dialog = tuple[Name, tuple[Name, ...]]
 MetricRole = Literal["primary", "guardrail", "watch"]
+WatchdogTrigger = Literal["incident", "interval", "closing"]
+ResearchTrigger = Literal["seed", "low_water"]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,10 +78,11 @@ class WorkerRole(Role, frozen=True, kw_only=True):
 
 
 class WatchdogRole(Role, frozen=True, kw_only=True):
-    """Looks into what went wrong. `interval`: seconds between reviews; 0 is off."""
+    """Looks into what went wrong. `interval`: seconds between reviews; 0 is off. `triggers`: what starts one."""
 
     timeout: Seconds = 600.0
     interval: Interval = 1800.0
+    triggers: tuple[WatchdogTrigger, ...] = get_args(WatchdogTrigger)
 
 
 class Scout(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +93,10 @@ class Scout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResearchRole(Role, frozen=True, kw_only=True):
-    """Develops seeds. `buffer`: ready ideas beyond one for each worker slot."""
+    """Develops seeds. `buffer`: ready ideas beyond one for each worker slot. `triggers`: what starts a sweep."""
 
     timeout: Seconds = 900.0
+    triggers: tuple[ResearchTrigger, ...] = get_args(ResearchTrigger)
     max_ideas: CountOrZero = 1
     context: tuple[RepoPath, ...] = ()
     buffer: CountOrZero = 2
@@ -138,7 +143,7 @@ class HarnessKeys(msgspec.Struct, frozen=True, kw_only=True):
     ready: Regex | None = None
     busy: Regex | None = None
     received: Regex | None = None
-    composer: Regex | None = None
+    composer: ComposerRegex | None = None
     dialogs: dict[str, Regex] = {}
     settle: Interval | None = None
     newline: Literal["keep", "space"] | None = None

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from herdr.api import BriefContext, BriefSection
+import msgspec
+
+from herdr.api import BriefContext, BriefSection, SeedInfo, SweepInfo
 from herdr.config import Config
 from herdr.daemon.judging import bar_of, score_of
-from herdr.daemon.world import Fleet, World
+from herdr.daemon.world import Fleet, Work, World
 from herdr.errors import HerdrError
+from herdr.ops.history import pack_of
 from herdr.scoring.evaluator import read_definition
 from herdr.store.connection import Store
 from herdr.store.facts import candidate_info, comment_info, idea_info, project_info, run_info
-from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Idea, Project, Run, fetch, find, get
+from herdr.store.rows import (
+    Agent,
+    Anomaly,
+    Candidate,
+    Comment,
+    Evaluator,
+    Idea,
+    Project,
+    Run,
+    Sweep,
+    fetch,
+    find,
+    get,
+)
 
 #: How many of the latest candidates a brief shows.
 RECENT = 30
+#: How many of the latest anomalies a watchdog is told of.
+INCIDENTS = 50
 
 
-async def compose_brief(world: World, fleet: Fleet, run: Run, agent: Agent) -> str:
+async def compose_brief(world: World, fleet: Fleet, work: Work, agent: Agent) -> str:
     """The whole brief of an agent.
 
     Raises:
         HerdrError: no plugin composes briefs, or the one that does refuses.
     """
-    context = gather(world, fleet, run, agent)
+    context = gather(world, fleet, work, agent)
     brief: str | None = await world.host.first("herdr_brief", context=context)
     if brief is None:
         raise HerdrError(
@@ -37,31 +55,67 @@ async def compose_brief(world: World, fleet: Fleet, run: Run, agent: Agent) -> s
     return brief
 
 
-def gather(world: World, fleet: Fleet, run: Run, agent: Agent) -> BriefContext:
+def gather(world: World, fleet: Fleet, work: Work, agent: Agent) -> BriefContext:
     """Everything that a brief is composed from, read from the store and the repo."""
+    common = _common(world, fleet, work, agent)
+    if isinstance(work, Sweep):
+        # One that looks into an incident needs the incident, and can ask for the rest.
+        project = world.project(work.project_id)
+        pack = pack_of(world.store, project) if work.trigger != "incident" else ""
+        return msgspec.structs.replace(common, sweep=_sweep_info(world.store, work), pack=pack)
+    return msgspec.structs.replace(
+        common,
+        run=run_info(work),
+        idea=idea_info(get(world.store, Idea, work.idea_id)),
+        comments=[comment_info(one) for one in _comments(world.store, work)],
+    )
+
+
+def _common(world: World, fleet: Fleet, work: Work, agent: Agent) -> BriefContext:
     store = world.store
-    project = get(store, Project, run.project_id)
-    base = get(store, Candidate, run.base_id)
+    project = get(store, Project, work.project_id)
+    base = get(store, Candidate, work.base_id)
     evaluator = find(store, Evaluator, "WHERE id = ?", project.evaluator_id)
     role = fleet.config.role(agent.role)
     return BriefContext(
         project=project_info(project, fleet.config.plugins),
         agent=agent.name,
         role=agent.role,
-        run=run_info(run),
-        idea=idea_info(get(store, Idea, run.idea_id)),
-        worktree=Path(run.worktree or fleet.root),
+        worktree=Path(work.worktree or fleet.root),
         workspace=world.home.workspace(fleet.name),
         base=candidate_info(base),
         base_metrics=_metrics(store, project, base),
         bar=candidate_info(bar_of(store, base)),
         metrics=_spec(fleet.config),
         recent=[(candidate_info(one), _metrics(store, project, one)) for one in _recent(store, project)],
-        comments=[comment_info(one) for one in _comments(store, run)],
+        comments=(),
         protected=read_definition(evaluator).protected if evaluator else (),
         repo_brief=_text(fleet.root / "brief.md"),
         addendum=_text(fleet.root / role.addendum) if role.addendum else "",
         timeout=role.timeout,
+    )
+
+
+def _sweep_info(store: Store, sweep: Sweep) -> SweepInfo:
+    seeds = fetch(store, Idea, "WHERE sweep_id = ? AND status = 'seed' ORDER BY priority, id", sweep.id)
+    told = fetch(store, Anomaly, "WHERE sweep_id = ? ORDER BY id DESC LIMIT ?", sweep.id, INCIDENTS)
+    return SweepInfo(
+        id=sweep.id,
+        project_id=sweep.project_id,
+        role=sweep.role,
+        trigger=sweep.trigger,
+        ideas=sweep.ideas,
+        seeds=[
+            SeedInfo(
+                id=seed.id,
+                title=seed.title,
+                hunch=seed.hypothesis,
+                pointers=seed.provenance or "",
+                source=seed.source,
+            )
+            for seed in seeds
+        ],
+        incidents=[f"{one.at} {one.kind}: {one.detail}" for one in reversed(told)],
     )
 
 
@@ -81,12 +135,12 @@ def _recent(store: Store, project: Project) -> list[Candidate]:
 
 
 def _comments(store: Store, run: Run) -> list[Comment]:
-    """Every comment on the idea and on its runs, oldest first."""
+    """Every comment on the idea and on its runs, and every reply to one, oldest first."""
     return fetch(
         store,
         Comment,
-        "WHERE (target_kind = 'idea' AND target_id = ?)"
-        " OR (target_kind = 'run' AND target_id IN (SELECT id FROM runs WHERE idea_id = ?)) ORDER BY id",
+        "WHERE (about_kind = 'idea' AND about_id = ?)"
+        " OR (about_kind = 'run' AND about_id IN (SELECT id FROM runs WHERE idea_id = ?)) ORDER BY id",
         run.idea_id,
         run.idea_id,
     )

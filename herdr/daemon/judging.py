@@ -9,7 +9,9 @@ from pathlib import Path
 import anyio.to_thread
 import msgspec
 
+from herdr.campaign.text import first_line
 from herdr.campaign.verdict import Metric, Scored, Verdict, judge
+from herdr.daemon.anomalies import report
 from herdr.daemon.world import ACTOR, Fleet, World
 from herdr.errors import HerdrError
 from herdr.repo.commits import Commit, new_commits
@@ -22,6 +24,8 @@ from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, fe
 #: Marks a commit that herdr made of what an agent left uncommitted.
 RECOVERED = "Piloop-Recovered"
 QUIET = 10.0
+#: How much of a note goes into the title of its seed, in characters.
+NOTE_LENGTH = 120
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +248,11 @@ def write_verdict(
     now = get(store, Candidate, candidate.id)
     if now.judged_by not in (None, ACTOR):
         return
+    if verdict.rule == "no_change":
+        detail = f"candidate#{candidate.id} scores exactly what candidate#{bar.id} does: {verdict.reason}"
+        report(store, candidate.project_id, "no_change", ("candidate", candidate.id), detail, incident=False)
+    if verdict.cause == "note":
+        _seed_note(store, candidate)
     keep = verdict.verdict == "keep"
     cause = "protected" if verdict.rule == "protected" else verdict.cause
     update(
@@ -261,6 +270,23 @@ def write_verdict(
             "judged_by": ACTOR,
             "actor": ACTOR,
         },
+    )
+
+
+def _seed_note(store: Store, candidate: Candidate) -> None:
+    """A regression that is worth starting from (`Piloop-Note`) becomes a seed that is pinned to it."""
+    store.execute(
+        "INSERT INTO ideas (project_id, title, hypothesis, status, base_id, source, provenance, actor)"
+        " VALUES (?, ?, ?, 'seed', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            candidate.project_id,
+            f"Go on from candidate#{candidate.id}: {first_line(candidate.note or '', NOTE_LENGTH)}",
+            f"candidate#{candidate.id} scores worse than what it started from, but: {candidate.note}",
+            candidate.id,
+            ACTOR,
+            f"candidate#{candidate.id}" + (f", run#{candidate.run_id}" if candidate.run_id is not None else ""),
+            ACTOR,
+        ),
     )
 
 

@@ -1,11 +1,10 @@
-"""Starts an agent of a run: the claim, the worktree, the brief, the seeds, the window."""
+"""Starts an agent of a run or a sweep: the claim, the worktree, the brief, the seeds, the window."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import shlex
-import sys
 import uuid
 from functools import partial
 from pathlib import Path
@@ -15,18 +14,19 @@ import msgspec
 
 from herdr.api import Cause, ClaimAnswer, Harness, Launch, LaunchContext
 from herdr.daemon.briefing import compose_brief
-from herdr.daemon.world import ACTOR, Fleet, World, base_environment
+from herdr.daemon.world import ACTOR, Fleet, Work, World, base_environment
 from herdr.errors import HerdrError
 from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
+from herdr.python import module_argv
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
-from herdr.repo.worktrees import ensure_run_worktree, verify
+from herdr.repo.worktrees import create_detached, ensure_run_worktree, remove_detached, verify, verify_detached
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.processes import MARK, mark
 from herdr.store.connection import Store
 from herdr.store.facts import idea_info, project_info, run_info
-from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, find, get, insert, update
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, Sweep, find, get, insert, update
 
 #: What an agent must not inherit: it would think that it runs inside another tmux or another agent.
 CLEARED = (
@@ -62,6 +62,7 @@ async def claim(world: World, fleet: Fleet, run: Run) -> None:
 
     Raises:
         RefusedByPluginError: one of them refuses.
+        HerdrError: one of them failed; the run is tried again later.
     """
     idea = get(world.store, Idea, run.idea_id)
     answers = await world.host.call_all(
@@ -71,6 +72,9 @@ async def claim(world: World, fleet: Fleet, run: Run) -> None:
         run=run_info(run),
     )
     for answer in answers:
+        if answer.error is not None:
+            # Without its word another node may hold the claim, so the run waits until it can say.
+            raise HerdrError(f"plugin {answer.plugin} cannot say whether the run may start: {answer.error}")
         if isinstance(answer.value, ClaimAnswer) and not answer.value.allowed:
             raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
 
@@ -88,29 +92,51 @@ async def prepare_worktree(world: World, fleet: Fleet, run: Run) -> Run:
     return get(world.store, Run, run.id)
 
 
+async def prepare_sweep(world: World, fleet: Fleet, sweep: Sweep) -> Sweep:
+    """Make the sweep's worktree, at the head and on no branch, anew for each start: nothing in it is kept."""
+    base = get(world.store, Candidate, world.project(sweep.project_id).head_id or sweep.base_id)
+    path = fleet.root / ".worktrees" / f"{sweep.role}-sweep-{sweep.id}"
+    await anyio.to_thread.run_sync(partial(_prepare_detached, world, fleet, path, base.commit_sha))
+    with world.transaction() as store:
+        update(store, Sweep, sweep.id, {"worktree": str(path), "base_id": base.id, "actor": ACTOR})
+    return get(world.store, Sweep, sweep.id)
+
+
+def _prepare_detached(world: World, fleet: Fleet, path: Path, commit: str) -> None:
+    remove_detached(fleet.root, path)
+    create_detached(fleet.root, path, commit)
+    verify_detached(path, root=fleet.root, commit=commit)
+    _furnish(world, fleet, path)
+
+
 def _prepare(world: World, fleet: Fleet, path: Path, branch: str, base: str) -> None:
     ensure_run_worktree(fleet.root, path=path, branch=branch, commit=base)
     verify(path, root=fleet.root, branch=branch, base=base)
+    _furnish(world, fleet, path)
+
+
+def _furnish(world: World, fleet: Fleet, path: Path) -> None:
     furnish(path, root=fleet.root, link=fleet.config.link, workspace=world.home.workspace(fleet.name))
     make_agent_folder(path)
 
 
-async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
-    """Start one more agent of a run whose worktree is ready.
+async def launch(world: World, fleet: Fleet, work: Work) -> Launched:
+    """Start one more agent of a run or a sweep whose worktree is ready.
 
     Raises:
         StartFailedError: it could not be started; its row says so.
     """
     token = secrets.token_hex(16)
-    agent = _enter_agent(world, run, token)
+    agent = enter_agent(world, fleet, work, token)
     try:
-        harness = fleet.harnesses.get(run.harness)
-        context = context_for(world, fleet, run, agent, harness)
-        brief = await compose_brief(world, fleet, run, agent)
+        harness = fleet.harnesses.get(work.harness)
+        context = context_for(world, fleet, work, agent, harness)
+        brief = await compose_brief(world, fleet, work, agent)
         atomic_write(context.brief, brief)
         start = await anyio.to_thread.run_sync(harness.launch, context)
+        _check_told(harness, context, start)
         await anyio.to_thread.run_sync(write_seeds, start.seeds)
-        request = _request(world, run, agent, context, start, token)
+        request = _request(world, work, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
         cause: Cause = "config" if isinstance(error, HerdrError) else "unknown"
@@ -118,14 +144,23 @@ async def launch(world: World, fleet: Fleet, run: Run) -> Launched:
     with world.transaction() as store:
         values = {"session": place.session, "window": place.window, "pane": place.pane, "actor": ACTOR}
         update(store, Agent, agent.id, values)
-        update(store, Run, run.id, {"brief": brief, "actor": ACTOR})
+        update(store, type(work), work.id, {"brief": brief, "actor": ACTOR})
         _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=world.stamp())
     return Launched(agent=get(world.store, Agent, agent.id), harness=harness, context=context, place=place)
 
 
-def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Harness) -> LaunchContext:
+def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
+    """Without a terminal nothing can be typed, so argv has to say what to do."""
+    if context.mode == "headless" and not start.prompt_in_argv:
+        raise HerdrError(
+            f'harness {harness.name} takes its prompt only by typing, which runtime = "subprocess" cannot do',
+            fix=f'name {{prompt}} or {{brief}} in [harness.{harness.name}] headless, or set runtime = "herdr"',
+        )
+
+
+def context_for(world: World, fleet: Fleet, work: Work, agent: Agent, harness: Harness) -> LaunchContext:
     """What a harness needs to know of an agent: the same at its launch and when it is found again."""
-    worktree = Path(run.worktree or fleet.root)
+    worktree = Path(work.worktree or fleet.root)
     brief = worktree / ".herdr" / "brief.md"
     return LaunchContext(
         agent=agent.name,
@@ -138,21 +173,27 @@ def context_for(world: World, fleet: Fleet, run: Run, agent: Agent, harness: Har
         prompt=f"Read the whole of {brief} first: it is your brief. Then do what it says.",
         model=agent.model,
         session_id=agent.session_id,
+        mode=fleet.runtime.mode,
         environ=base_environment(),
         settings=fleet.settings_for(harness.name),
+        evaluate=fleet.config.evaluate,
     )
 
 
-def _enter_agent(world: World, run: Run, token: str) -> Agent:
+def enter_agent(world: World, fleet: Fleet, work: Work, token: str) -> Agent:
+    """Enter the row of an agent that is about to be launched; its work is running from now on."""
     with world.transaction() as store:
         agent_id = insert(
             store,
             Agent,
             {
-                "project_id": run.project_id,
-                "run_id": run.id,
-                "harness": run.harness,
-                "model": run.model,
+                "project_id": work.project_id,
+                "run_id": work.id if isinstance(work, Run) else None,
+                "sweep_id": work.id if isinstance(work, Sweep) else None,
+                "role": work.role if isinstance(work, Sweep) else "worker",
+                "harness": work.harness,
+                "model": work.model,
+                "runtime": fleet.config.runtime,
                 "session_id": str(uuid.uuid4()),
                 "token_hash": token_hash(token),
                 "briefed_to": _last_comment(store),
@@ -160,8 +201,8 @@ def _enter_agent(world: World, run: Run, token: str) -> Agent:
                 "actor": ACTOR,
             },
         )
-        started = run.started_at or world.stamp()
-        update(store, Run, run.id, {"state": "running", "started_at": started, "actor": ACTOR})
+        started = work.started_at or world.stamp()
+        update(store, type(work), work.id, {"state": "running", "started_at": started, "actor": ACTOR})
         return get(store, Agent, agent_id)
 
 
@@ -184,9 +225,8 @@ def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stam
 
 
 def _request(
-    world: World, run: Run, agent: Agent, context: LaunchContext, start: Launch, token: str
+    world: World, work: Work, agent: Agent, context: LaunchContext, start: Launch, token: str
 ) -> LaunchRequest:
-    idea = get(world.store, Idea, run.idea_id)
     mailbox = context.cwd / ".herdr" / "mailbox"
     env = {
         **context.environ,
@@ -200,7 +240,7 @@ def _request(
     return LaunchRequest(
         agent_id=agent.id,
         name=f"{agent.role}-{agent.id}",
-        title=f"{agent.name} idea#{idea.id} {idea.title}",
+        title=f"{agent.name} {_about(world.store, work)}",
         cwd=context.cwd,
         argv=start.argv,
         env=env,
@@ -209,8 +249,15 @@ def _request(
     )
 
 
+def _about(store: Store, work: Work) -> str:
+    if isinstance(work, Sweep):
+        return f"{work.trigger.replace('_', ' ')} sweep#{work.id}"
+    idea = get(store, Idea, work.idea_id)
+    return f"idea#{idea.id} {idea.title}"
+
+
 def write_shim(folder: Path) -> None:
     """Put a `piloop` first on every agent's PATH that is this very installation, whatever the repo brings."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m herdr.cli "$@"\n'
+    script = f'#!/bin/sh\nexec {shlex.join(module_argv("herdr.cli"))} "$@"\n'
     atomic_write(folder / "piloop", script, 0o700)

@@ -7,47 +7,29 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import anyio.to_thread
 
-from herdr.api import Cause
-from herdr.campaign.outcome import (
-    Outcome,
-    RunFacts,
-    StartFacts,
-    after_failed_start,
-    failed_start,
-    idea_after,
-    run_outcome,
-)
-from herdr.daemon.delivery import close_messages
+from herdr.campaign.outcome import Outcome, RunFacts, idea_after, run_outcome
+from herdr.daemon.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.anomalies import report
+from herdr.daemon.gate import closed
 from herdr.daemon.judging import enter_commits, judge_run, unmerged
-from herdr.daemon.launcher import (
-    Launched,
-    RefusedByPluginError,
-    StartFailedError,
-    claim,
-    context_for,
-    launch,
-    prepare_worktree,
-)
+from herdr.daemon.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
 from herdr.daemon.rebase import rebase
 from herdr.daemon.remains import Remains, collect
-from herdr.daemon.supervisor import Ending, Supervisor
-from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
+from herdr.daemon.supervisor import Ending
+from herdr.daemon.world import ACTOR, Fleet, World
 from herdr.errors import HerdrError
 from herdr.repo.clean import removable, remove_run_worktree
 from herdr.repo.refs import pinned
-from herdr.runtime.api import Place
-from herdr.runtime.launchfile import revoke_launch
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
-from herdr.store.rows import Agent, Comment, Idea, Run, find, get, insert, update
+from herdr.store.rows import Comment, Idea, Run, find, get, insert, update
 
 
 async def live(world: World, fleet: Fleet, run_id: int) -> None:
-    """Take a run from wherever it stands to settled, or back to the queue if its agent was lost."""
+    """Take a run from wherever it stands to settled, or back to the queue if it cannot go on now."""
     run = get(world.store, Run, run_id)
     if run.state in ("queued", "running"):
         await _try_idea(world, fleet, run)
@@ -60,21 +42,35 @@ async def live(world: World, fleet: Fleet, run_id: int) -> None:
 
 
 async def _try_idea(world: World, fleet: Fleet, run: Run) -> None:
-    launched = await _adopt(world, fleet, run)
+    launched = await adopt(world, fleet, run)
     if launched is None and not await _prepared(world, fleet, run):
         return
     while True:
         run = get(world.store, Run, run.id)
-        if run.cancel_requested and launched is None:
-            _end_run(world, run, run_outcome(RunFacts(cancelled=True)))
+        if launched is None and _not_now(world, run):
             return
         if not await _one_agent(world, fleet, run, launched):
             return
         launched = None
 
 
+def _not_now(world: World, run: Run) -> bool:
+    """Whether no agent of the run may be launched now; it is ended, or waits in the queue then."""
+    why = closed(world, run)
+    if why == "cancelled":
+        _end_run(world, run, run_outcome(RunFacts(cancelled=True)))
+    elif why == "stopped":
+        _end_run(world, run, run_outcome(RunFacts(stopped=True)))
+    elif why is not None and run.state != "queued":
+        with world.transaction() as store:
+            update(store, Run, run.id, {"state": "queued", "actor": ACTOR})
+    return why is not None
+
+
 async def _prepared(world: World, fleet: Fleet, run: Run) -> bool:
-    """Claim the run and make its worktree; False when a plugin refuses the claim."""
+    """Claim the run and make its worktree; False when it is not to be started now, or ever."""
+    if _not_now(world, run):
+        return False
     if run.started_at is None:
         try:
             await claim(world, fleet, run)
@@ -87,85 +83,25 @@ async def _prepared(world: World, fleet: Fleet, run: Run) -> bool:
         raise
     except HerdrError as error:
         # No agent without a verified worktree: this start has failed, and the next is tried after a pause.
-        if _failed_again(world, run) == "fail":
+        no_worktree(world, fleet, run, error.message)
+        if not start_again(world, run):
             _end_run(world, run, run_outcome(RunFacts(start_failed=True)), detail=error.message)
             return False
         raise
     return True
 
 
-def _failed_again(world: World, run: Run) -> Literal["restart", "fail"]:
-    """Count one more failed start of a run, and say what the rule makes of it."""
-    failures = run.failed_starts + 1
-    with world.transaction() as store:
-        update(store, Run, run.id, {"failed_starts": failures, "actor": ACTOR})
-    return after_failed_start(failures)
-
-
 async def _one_agent(world: World, fleet: Fleet, run: Run, launched: Launched | None) -> bool:
     """One agent from launch, or from where it was found, to its end; True when another is to be started."""
-    try:
-        launched = launched or await launch(world, fleet, run)
-    except StartFailedError as failure:
-        agent = find(world.store, Agent, "WHERE run_id = ? AND state <> 'ended'", run.id)
-        ending = Ending(launched=False, cause=failure.cause, detail=failure.message)
-        assert agent is not None, "launching enters the agent's row first"
-        # Whatever was begun must not come to life later.
-        await anyio.to_thread.run_sync(revoke_launch, world.home.agent_dir(agent.id))
-        return await _conclude(world, fleet, run, agent, ending, None)
-    ending = await Supervisor(world, fleet, launched).watch()
-    return await _conclude(world, fleet, run, get(world.store, Agent, launched.agent.id), ending, launched)
-
-
-async def _adopt(world: World, fleet: Fleet, run: Run) -> Launched | None:
-    """The agent that an earlier daemon started for this run, if it was ever started."""
-    agent = find(world.store, Agent, "WHERE run_id = ? AND state <> 'ended'", run.id)
-    if agent is None:
-        return None
-    folder = world.home.agent_dir(agent.id)
-    never_started = not folder.exists() or await anyio.to_thread.run_sync(revoke_launch, folder)
-    if never_started:
-        _close_agent(
-            world, agent, Ending(lost=True, detail="the daemon stopped before it was started"), Remains()
-        )
-        return None
-    harness = fleet.harnesses.get(agent.harness)
-    context = context_for(world, fleet, get(world.store, Run, run.id), agent, harness)
-    place = await fleet.runtime.find(agent.id, folder)
-    if place is None:
-        # Gone with its server: supervision finds its exit, or that it was lost.
-        place = Place(session="", window="", pane="")
-    world.emit("agent.adopted", project_id=run.project_id, agent=agent.name)
-    return Launched(agent=agent, harness=harness, context=context, place=place)
-
-
-async def _conclude(
-    world: World, fleet: Fleet, run: Run, agent: Agent, ending: Ending, launched: Launched | None
-) -> bool:
-    """Close an agent that has ended, and decide about its run; True when it is to be started again."""
+    agent, ending, launched = await watch_one(world, fleet, run, launched)
     remains = await collect(world, fleet, run, agent, launched)
-    start = _start_facts(world, agent, ending, remains)
-    failed = failed_start(start)
-    _close_agent(world, agent, ending, remains, failed=failed)
+    failed = never_started(world, agent, ending, remains)
+    close_agent(world, agent, ending, remains, failed=failed)
     run = get(world.store, Run, run.id)
-    if failed and _failed_again(world, run) == "restart" and not run.cancel_requested:
+    if failed and start_again(world, run):
         return True
     _end_run(world, run, run_outcome(_run_facts(world, run, ending, remains, start_failed=failed)))
     return False
-
-
-def _start_facts(world: World, agent: Agent, ending: Ending, remains: Remains) -> StartFacts:
-    since = parse_stamp(agent.started_at or agent.launched_at)
-    return StartFacts(
-        launched=ending.launched,
-        seconds=(world.now() - since).total_seconds(),
-        tokens=remains.tokens,
-        committed=bool(remains.commits or remains.recovered),
-        commented=find(world.store, Comment, "WHERE actor = ?", agent.name) is not None,
-        timed_out=ending.timed_out,
-        cancelled=ending.cancelled,
-        lost=ending.lost,
-    )
 
 
 def _run_facts(world: World, run: Run, ending: Ending, remains: Remains, *, start_failed: bool) -> RunFacts:
@@ -181,40 +117,9 @@ def _run_facts(world: World, run: Run, ending: Ending, remains: Remains, *, star
         blocked=ending.blocked,
         timed_out=ending.timed_out,
         cancelled=ending.cancelled,
+        stopped=ending.stopped,
         lost=ending.lost,
     )
-
-
-def _close_agent(world: World, agent: Agent, ending: Ending, remains: Remains, *, failed: bool = False) -> None:
-    usage = remains.usage
-    with world.transaction() as store:
-        close_messages(store, agent.id)
-        update(
-            store,
-            Agent,
-            agent.id,
-            {
-                "state": "ended",
-                "cause": _cause(ending) if failed else ending.cause,
-                "cause_detail": ending.detail or None,
-                "failed_start": failed,
-                "ended_at": world.stamp(),
-                "exit_status": ending.exit.status if ending.exit else None,
-                "exit_signal": ending.exit.signal if ending.exit else None,
-                "tokens_in": usage.input if usage else None,
-                "tokens_out": usage.output if usage else None,
-                "tokens_cached": usage.cached if usage else None,
-                "cost": usage.cost if usage else None,
-                "last_line": remains.last_line,
-                "actor": ACTOR,
-            },
-        )
-
-
-def _cause(ending: Ending) -> Cause:
-    """Why a start failed: every one has a cause (DESIGN §10)."""
-    crashed = ending.exit is not None and ending.exit.signal is not None
-    return ending.cause or ending.hint or ("crashed" if crashed else "exited")
 
 
 # --- the run ----------------------------------------------------------------------------------------------------
@@ -232,6 +137,9 @@ def _end_run(world: World, run: Run, outcome: Outcome, *, detail: str = "") -> N
         }
     with world.transaction() as store:
         update(store, Run, run.id, values)
+        if outcome.state == "failed":
+            detail = f"run#{run.id} of idea#{run.idea_id} failed: {values['end_detail']}"
+            report(store, run.project_id, "failed_run", ("run", run.id), detail, incident=True)
 
 
 def _refuse(world: World, run: Run, refusal: RefusedByPluginError) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from herdr.errors import HerdrError
 from herdr.home import Home, disk_error
 
-#: Stop, and leave the agents running in tmux for the next daemon.
+#: Stop, and leave the agents running for the next daemon.
 KEEP_AGENTS = signal.SIGTERM
 #: End every agent, give its run back to the queue, and stop.
 KILL_AGENTS = signal.SIGUSR2

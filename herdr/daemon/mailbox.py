@@ -27,8 +27,8 @@ from herdr.store.rows import Agent, find
 
 #: A request is a command line with a comment; nobody writes a novel into one.
 SIZE_LIMIT = 1024 * 1024
-#: Seconds between looks at the mailboxes' folders: a stat each.
-LOOK = 0.1
+#: Seconds between looks at the mailboxes' folders: a stat each, the most that an idle daemon of many agents does.
+LOOK = 0.2
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,8 @@ class Mailboxes:
         self._tasks = tasks
         self._busy: set[int] = set()
         self._looked: dict[int, int] = {}
+        self._folders: dict[int, str] = {}
+        self._known_at = -1
 
     async def run(self) -> None:
         """Answer requests until cancelled."""
@@ -57,19 +59,29 @@ class Mailboxes:
             await anyio.sleep(LOOK)
 
     async def _look(self) -> None:
-        live = self._world.store.execute(
-            "SELECT a.id, r.worktree FROM agents a JOIN runs r ON r.id = a.run_id WHERE a.state <> 'ended'"
-        ).fetchall()
-        for agent_id, worktree in live:
-            if agent_id in self._busy or worktree is None:
+        self._find_live()
+        for agent_id, requests in self._folders.items():
+            if agent_id in self._busy:
                 continue
-            folder = Path(worktree, ".herdr", "mailbox")
-            changed = _changed(folder / "requests")
+            changed = _changed(requests)
             if changed and changed != self._looked.get(agent_id):
                 self._looked[agent_id] = changed
                 self._busy.add(agent_id)
-                self._tasks.start_soon(self._empty, agent_id, folder)
-        self._looked = {one: self._looked[one] for one, _ in live if one in self._looked}
+                self._tasks.start_soon(self._empty, agent_id, Path(requests).parent)
+
+    def _find_live(self) -> None:
+        """Find the live agents anew when the daemon has written something: nobody else writes what they are."""
+        changes = self._world.store.total_changes
+        if changes == self._known_at:
+            return
+        live = self._world.store.execute(
+            "SELECT a.id, coalesce(r.worktree, s.worktree) FROM agents a"
+            " LEFT JOIN runs r ON r.id = a.run_id LEFT JOIN sweeps s ON s.id = a.sweep_id "
+            " WHERE a.state <> 'ended' AND coalesce(r.worktree, s.worktree) IS NOT NULL"
+        )
+        self._folders = {agent_id: f"{worktree}/.herdr/mailbox/requests" for agent_id, worktree in live}
+        self._looked = {one: self._looked[one] for one in self._folders if one in self._looked}
+        self._known_at = changes
 
     async def _empty(self, agent_id: int, folder: Path) -> None:
         work = partial(empty, self._world.home.database, self._world, agent_id, folder)
@@ -151,8 +163,9 @@ def _requests(folder: Path) -> list[Path]:
         return []
 
 
-def _changed(folder: Path) -> int:
+def _changed(folder: str) -> int:
     try:
-        return folder.stat().st_mtime_ns
+        # A Path for each agent at each look costs an idle daemon several times the stat itself.
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return 0

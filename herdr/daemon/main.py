@@ -11,6 +11,7 @@ import anyio
 import anyio.abc
 
 from herdr import __version__
+from herdr.daemon.collecting import Collecting
 from herdr.daemon.fleets import take_in
 from herdr.daemon.lanes import Lanes
 from herdr.daemon.launcher import write_shim
@@ -18,7 +19,9 @@ from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, held
 from herdr.daemon.mailbox import Mailboxes
 from herdr.daemon.outbox import Outbox
 from herdr.daemon.pulse import Pulse
+from herdr.daemon.rejudging import Rejudging
 from herdr.daemon.scheduler import Scheduler
+from herdr.daemon.spending import Spending
 from herdr.daemon.steering import Steering
 from herdr.daemon.world import ACTOR, World, log
 from herdr.errors import HerdrError
@@ -72,7 +75,10 @@ async def _run(world: World) -> None:
                 Scheduler(world, tasks).run,
                 Lanes(world, tasks).run,
                 Steering(world).run,
+                Spending(world).run,
+                Rejudging(world).run,
                 Mailboxes(world, tasks).run,
+                Collecting(world).run,
                 Outbox(world.store, world.host, world.bell).run,
             ):
                 tasks.start_soon(part)

@@ -15,6 +15,9 @@ from herdr.repo.refs import pin
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Project, Run, find, get, insert, update
 
+#: Ends the subject of a merge; one that is merged again has it once.
+MERGED = " (merged onto candidate#"
+
 
 async def rebase(world: World, fleet: Fleet, run: Run, keep: Candidate) -> None:
     """Merge a keep onto the head and judge the merge there, again if the head moves again.
@@ -94,7 +97,7 @@ def _enter(world: World, run: Run, keep: Candidate, head: Candidate, made: Commi
                 "parent_id": head.id,
                 "tree_sha": made.tree,
                 "commit_sha": made.sha,
-                "subject": f"{keep.subject} (merged onto candidate#{head.id})",
+                "subject": f"{keep.subject.partition(MERGED)[0]}{MERGED}{head.id})",
                 "origin": "rebase",
                 "touched": keep.touched,
                 "actor": ACTOR,

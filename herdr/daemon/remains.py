@@ -34,15 +34,21 @@ class Remains(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def collect(world: World, fleet: Fleet, run: Run, agent: Agent, launched: Launched | None) -> Remains:
-    """Save and count what an ended agent left, and commit its uncommitted work separately."""
-    last_line = await _save_screen(fleet, launched) if launched is not None else None
-    usage = None
-    if launched is not None:
-        usage = await anyio.to_thread.run_sync(launched.harness.usage, launched.context)
+    """Save and count what an ended worker left, and commit its uncommitted work separately."""
+    used = await collect_use(fleet, launched)
     base = get(world.store, Candidate, run.base_id).commit_sha
     work = partial(_commits, fleet, run, base, agent)
     commits, recovered = await anyio.to_thread.run_sync(work)
-    return Remains(commits=commits, recovered=recovered, usage=usage, last_line=last_line)
+    return msgspec.structs.replace(used, commits=commits, recovered=recovered)
+
+
+async def collect_use(fleet: Fleet, launched: Launched | None) -> Remains:
+    """Save an ended agent's last screen and count its tokens; its commits are not looked at."""
+    if launched is None:
+        return Remains()
+    last_line = await _save_screen(fleet, launched)
+    usage = await anyio.to_thread.run_sync(launched.harness.usage, launched.context)
+    return Remains(usage=usage, last_line=last_line)
 
 
 async def _save_screen(fleet: Fleet, launched: Launched) -> str | None:

@@ -1,31 +1,44 @@
-"""Queues runs for ready ideas, and sees that every run which is not settled has a task that lives it."""
+"""Queues runs for ready ideas, and sees that every run and sweep which is not over has a task that lives it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
+from functools import partial
 
 import anyio
 import anyio.abc
 import msgspec
 
-from herdr.campaign.links import Link, blocked_by
-from herdr.campaign.queue import OpenRun, ReadyIdea, Rotation, Start, next_runs
-from herdr.campaign.words import IdeaStatus
+from herdr.campaign.queue import Exploring, OpenRun, ReadyIdea, Rotation, Start, next_runs
+from herdr.daemon.anomalies import note_silence, report
+from herdr.daemon.gate import closed, shut
+from herdr.daemon.holding import tend_hold
 from herdr.daemon.judging import bar_of
 from herdr.daemon.life import live
-from herdr.daemon.world import ACTOR, Fleet, World
+from herdr.daemon.linking import tend_links
+from herdr.daemon.stopping import Stopping
+from herdr.daemon.sweep_life import live_sweep
+from herdr.daemon.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
+from herdr.daemon.world import ACTOR, Fleet, Work, World
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Idea, Project, Run, fetch, find, get, insert, update
+from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, insert, update
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
 RETRY, RETRY_LIMIT = 2.0, 300.0
 #: Seconds between passes when nothing rings the bell.
 QUIET = 10.0
+#: Seconds between looks for agents that have gone silent; each of these may cost a git process.
+LISTEN = 60.0
+#: Sweeps that are not over, or whose worktree is still to be removed.
+OPEN_SWEEPS = "WHERE project_id = ? AND (state IN ('queued', 'running') OR worktree IS NOT NULL) ORDER BY id"
+
+#: A run or a sweep, by its kind and its id.
+Job = tuple[type[Work], int]
 
 
 class Trouble(msgspec.Struct):
-    """A run whose task failed: how often in a row, and when to try again."""
+    """A run or a sweep whose task failed: how often in a row, and when to try again."""
 
     failures: int
     retry_at: float
@@ -37,13 +50,18 @@ class Scheduler:
     def __init__(self, world: World, tasks: anyio.abc.TaskGroup) -> None:
         self._world = world
         self._tasks = tasks
-        self._lives: set[int] = set()
-        self._trouble: dict[int, Trouble] = {}
+        self._stopping = Stopping(world)
+        self._lives: set[Job] = set()
+        self._trouble: dict[Job, Trouble] = {}
+        self._linked: dict[int, int] = {}
+        self._listen_at: dict[int, float] = {}
 
     async def run(self) -> None:
         """Make a pass whenever something changed, until cancelled."""
         while True:
-            await self._world.guard("scheduling", self._pass)
+            for fleet in list(self._world.fleets.values()):
+                work = partial(self._pass, fleet)
+                await self._world.guard(f"scheduling {fleet.name}", work, fleet.project_id)
             await self._world.bell.wait(self._patience())
 
     def _patience(self) -> float:
@@ -52,94 +70,129 @@ class Scheduler:
         retries = [one.retry_at - now for one in self._trouble.values() if one.retry_at > now]
         return min([*retries, QUIET]) + 0.01
 
-    async def _pass(self) -> None:
+    async def _pass(self, fleet: Fleet) -> None:
         if self._world.ending:
             return
-        for fleet in list(self._world.fleets.values()):
-            queue_runs(self._world, fleet)
-            self._start_lives(fleet)
+        self._tend_links(fleet)
+        self._stopping.tend(fleet)
+        await tend_hold(self._world, fleet)
+        if time.monotonic() >= self._listen_at.get(fleet.project_id, 0.0):
+            self._listen_at[fleet.project_id] = time.monotonic() + LISTEN
+            await note_silence(self._world, fleet)
+        queue_sweeps(self._world, fleet)
+        queue_runs(self._world, fleet)
+        self._start_lives(fleet)
+
+    def _tend_links(self, fleet: Fleet) -> None:
+        """Look at the links if an idea was added, moved or linked since the last look."""
+        store = self._world.store
+        seen = self._linked.get(fleet.project_id)
+        newest = store.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0]
+        moved = "SELECT 1 FROM events WHERE id > ? AND project_id = ? AND kind GLOB 'idea.*'"
+        if seen is None or store.execute(moved, (seen, fleet.project_id)).fetchone() is not None:
+            tend_links(self._world, fleet.project_id)
+        self._linked[fleet.project_id] = newest
 
     def _start_lives(self, fleet: Fleet) -> None:
-        open_runs = fetch(
-            self._world.store, Run, "WHERE project_id = ? AND settled_at IS NULL ORDER BY id", fleet.project_id
-        )
-        now = time.monotonic()
-        for run in open_runs:
-            trouble = self._trouble.get(run.id)
-            if run.id not in self._lives and (trouble is None or trouble.retry_at <= now):
-                self._lives.add(run.id)
-                self._tasks.start_soon(self._live, fleet.project_id, run.id)
+        store, now = self._world.store, time.monotonic()
+        runs = fetch(store, Run, "WHERE project_id = ? AND settled_at IS NULL ORDER BY id", fleet.project_id)
+        sweeps = fetch(store, Sweep, OPEN_SWEEPS, fleet.project_id)
+        works: list[Work] = [*runs, *sweeps]
+        for work in works:
+            job: Job = (type(work), work.id)
+            trouble = self._trouble.get(job)
+            waits = trouble is not None and trouble.retry_at > now
+            if job not in self._lives and not waits and not self._is_held(work):
+                self._lives.add(job)
+                self._tasks.start_soon(self._live, fleet.project_id, job)
 
-    async def _live(self, project_id: int, run_id: int) -> None:
+    def _is_held(self, work: Work) -> bool:
+        """Whether it stays in the queue for now, because nothing may be launched."""
+        return work.state == "queued" and closed(self._world, work) in ("paused", "held", "ending")
+
+    async def _live(self, project_id: int, job: Job) -> None:
+        kind, number = job
+
         async def work() -> None:
-            await live(self._world, self._world.fleets[project_id], run_id)
+            life = live if kind is Run else live_sweep
+            await life(self._world, self._world.fleets[project_id], number)
 
         try:
-            if await self._world.guard(f"run#{run_id}", work, project_id):
-                self._trouble.pop(run_id, None)
+            if await self._world.guard(f"{kind.__name__.lower()}#{number}", work, project_id):
+                self._trouble.pop(job, None)
             else:
-                failures = self._trouble[run_id].failures + 1 if run_id in self._trouble else 1
+                failures = self._trouble[job].failures + 1 if job in self._trouble else 1
                 delay = min(RETRY * 2 ** (failures - 1), RETRY_LIMIT)
-                self._trouble[run_id] = Trouble(failures, time.monotonic() + delay)
+                self._trouble[job] = Trouble(failures, time.monotonic() + delay)
         finally:
-            self._lives.discard(run_id)
+            self._lives.discard(job)
             self._world.bell.ring()
 
 
 def queue_runs(world: World, fleet: Fleet) -> list[int]:
     """Queue runs for the most urgent ready ideas while slots are free, and return the runs' ids."""
     store = world.store
-    project = get(store, Project, fleet.project_id)
-    if project.state != "active" or project.head_id is None or not fleet.rotation:
+    project = world.project(fleet.project_id)
+    if project.state != "active" or project.head_id is None or not fleet.rotation or shut(world, project):
         return []
-    ready = _ready_ideas(store, project)
-    if not ready:
+    role = fleet.config.roles.worker
+    under_way = [OpenRun(harness=h, idea=i, role=r) for h, i, r in busy_harnesses(store, project.id)]
+    slots = role.max_concurrent
+    if fleet.config.stop.max_runs is not None:
+        # Runs under way are attempts as well, so the last of them is not cut short by the limit.
+        left = fleet.config.stop.max_runs - attempts_so_far(store, project.id)
+        slots = min(slots, left + sum(run.role == "worker" for run in under_way))
+    if sum(run.role == "worker" for run in under_way) >= slots:
         return []
-    role = fleet.config.role("worker")
     starts = next_runs(
-        ready,
-        _open_runs(store, project.id),
-        Rotation(
-            harnesses=fleet.rotation,
-            turn=store.execute("SELECT count(*) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0],
-            caps=fleet.config.max_concurrent,
-            models=role.model,
-        ),
-        slots=role.max_concurrent,
+        _ready_ideas(store, project),
+        under_way,
+        _rotation(fleet, store, project),
+        slots=slots,
         head=project.head_id,
+        exploring=_exploring(store, project, role.explore_every),
     )
+    if not starts:
+        _report_idle(world, project)
+        return []
     with world.transaction():
         return [_queue(store, project, start) for start in starts]
 
 
-def _ready_ideas(store: Store, project: Project) -> list[ReadyIdea]:
-    ideas = fetch(store, Idea, "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id", project.id)
-    if not ideas:
-        return []
-    links, statuses = _links(store, project.id)
-    return [
-        ReadyIdea(
-            id=idea.id,
-            priority=idea.priority,
-            blocked_by=blocked_by(idea.id, links, statuses) if links else (),
-            harness=idea.harness,
-            base=idea.base_id,
-            base_bar=_bar_id(store, idea.base_id),
-        )
-        for idea in ideas
-    ]
+def _rotation(fleet: Fleet, store: Store, project: Project) -> Rotation:
+    return Rotation(
+        harnesses=fleet.rotation,
+        turn=store.execute("SELECT count(*) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0],
+        caps=fleet.config.max_concurrent,
+        models=fleet.config.role("worker").model,
+    )
 
 
-def _links(store: Store, project_id: int) -> tuple[list[Link], Mapping[int, IdeaStatus]]:
+def _ready_ideas(store: Store, project: Project, also: str = "") -> Iterator[ReadyIdea]:
+    """The ideas that nothing blocks, most urgent first, read one by one as they are asked for."""
     rows = store.execute(
-        "SELECT l.idea_id, l.target_id, l.kind FROM idea_links l JOIN ideas i ON i.id = l.idea_id"
-        " WHERE i.project_id = ? AND i.status = 'ready'",
-        (project_id,),
+        "SELECT i.id, i.priority, i.harness, i.base_id FROM ideas i WHERE i.project_id = ? AND i.status = 'ready'"  # noqa: S608
+        " AND NOT EXISTS (SELECT 1 FROM idea_links l JOIN ideas t ON t.id = l.target_id"
+        f" WHERE l.idea_id = i.id AND l.kind = 'after' AND t.status <> 'done') {also} ORDER BY i.priority, i.id",
+        (project.id,),
+    )
+    for number, priority, harness, base in rows:
+        bar = _bar_id(store, base)
+        yield ReadyIdea(id=number, priority=priority, harness=harness, base=base, base_bar=bar)
+
+
+def _exploring(store: Store, project: Project, every: int) -> Exploring:
+    """How long no run started from a pinned idea, and the pinned ideas if one has to now."""
+    if not every:
+        return Exploring()
+    latest = store.execute(
+        "SELECT i.base_id FROM runs r JOIN ideas i ON i.id = r.idea_id WHERE r.project_id = ?"
+        " ORDER BY r.id DESC LIMIT ?",
+        (project.id, every),
     ).fetchall()
-    if not rows:
-        return [], {}
-    statuses = dict(store.execute("SELECT id, status FROM ideas WHERE project_id = ?", (project_id,)).fetchall())
-    return [Link(idea=row[0], target=row[1], kind=row[2]) for row in rows], statuses
+    plain = next((n for n, row in enumerate(latest) if row[0] is not None), len(latest))
+    pinned = tuple(_ready_ideas(store, project, "AND i.base_id NOT NULL"))
+    return Exploring(every=every, plain=plain, pinned=pinned)
 
 
 def _bar_id(store: Store, base_id: int | None) -> int | None:
@@ -149,11 +202,15 @@ def _bar_id(store: Store, base_id: int | None) -> int | None:
     return bar_of(store, base).id if base is not None else None
 
 
-def _open_runs(store: Store, project_id: int) -> list[OpenRun]:
-    rows = store.execute(
-        "SELECT harness, idea_id FROM runs WHERE project_id = ? AND state IN ('queued', 'running')", (project_id,)
-    )
-    return [OpenRun(harness=harness, idea=idea) for harness, idea in rows]
+def _report_idle(world: World, project: Project) -> None:
+    """Slots are free and nothing can run: told once after each run."""
+    last = world.store.execute("SELECT max(id) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0]
+    known = "WHERE project_id = ? AND kind = 'idle_queue' AND target_kind = 'run' AND target_id = ?"
+    if last is None or find(world.store, Anomaly, known, project.id, last) is not None:
+        return
+    detail = f"nothing could be started after run#{last}: no idea is ready that nothing blocks"
+    with world.transaction() as store:
+        report(store, project.id, "idle_queue", ("run", last), detail, incident=False)
 
 
 def _queue(store: Store, project: Project, start: Start) -> int:

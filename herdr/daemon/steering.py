@@ -9,8 +9,8 @@ from herdr.store.rows import Comment, Message, fetch, find, insert
 #: Every comment that a live worker has neither in its brief nor as a message. A worker's own and other workers'
 #: comments are never typed: they reach others in briefs, as data.
 WAITING = """
-    JOIN runs r ON (comments.target_kind = 'run' AND comments.target_id = r.id)
-                OR (comments.target_kind = 'idea' AND comments.target_id = r.idea_id)
+    JOIN runs r ON (comments.about_kind = 'run' AND comments.about_id = r.id)
+                OR (comments.about_kind = 'idea' AND comments.about_id = r.idea_id)
     JOIN agents a ON a.run_id = r.id AND a.state <> 'ended' AND a.role = 'worker'
     WHERE comments.id > a.briefed_to AND comments.kind IN ('note', 'finding', 'decision')
       AND comments.actor NOT LIKE 'worker#%' AND comments.actor <> 'daemon' AND a.id = ?

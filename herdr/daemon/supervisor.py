@@ -9,15 +9,16 @@ import anyio.to_thread
 import msgspec
 
 from herdr.api import AgentState, Cause
+from herdr.campaign.stop import WRAP_UP
 from herdr.daemon.delivery import deliver_next, has_waiting
 from herdr.daemon.launcher import Launched
 from herdr.daemon.world import ACTOR, Fleet, World, parse_stamp
-from herdr.harness.screen import Reading, read_screen
+from herdr.harness.screen import Reading, read_output, read_screen
 from herdr.runtime.api import AgentProcess, Exit, Process, Screen
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.processes import belongs, mark, snapshot
-from herdr.store.rows import Agent, Message, Run, find, get, insert, update
+from herdr.store.rows import Agent, Message, find, get, insert, update
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
@@ -26,7 +27,7 @@ STILL = 5.0
 #: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
 BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
-QUIET, SECOND, EAGER = 5.0, 1.0, 0.25
+QUIET, SECOND, EAGER = 15.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
@@ -41,6 +42,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     launched: bool = True
     timed_out: bool = False
     cancelled: bool = False
+    stopped: bool = False
     lost: bool = False
     blocked: bool = False
     cause: Cause | None = None
@@ -58,6 +60,7 @@ class Supervisor:
         self._harness = launched.harness
         self._context = launched.context
         self._place = launched.place
+        self._headless = fleet.runtime.mode == "headless"
         self._mark = mark(world.home, launched.agent.id)
         self._processes: AgentProcess | None = None
         self._at_ready: frozenset[Process] = frozenset()
@@ -96,7 +99,7 @@ class Supervisor:
                 if left is not None:
                     return _never_ran(left)
                 if not await self._fleet.runtime.holds(self._place):
-                    return Ending(lost=True, detail="its tmux window is gone")
+                    return Ending(lost=True, detail="its window or its wrapper is gone")
                 await anyio.sleep(0.02)
         return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
 
@@ -106,9 +109,8 @@ class Supervisor:
 
     async def _ready(self) -> Ending | None:
         """Wait until the screen shows that the harness takes input, or works; None then."""
-        if self._agent.ready_at is not None or not _readable(
-            self._harness.screen.ready, self._harness.screen.composer
-        ):
+        rules = self._harness.screen
+        if self._headless or self._agent.ready_at is not None or not _readable(rules.ready, rules.composer):
             self._become_ready()
             return None
         limit = parse_stamp(self._agent.started_at or "") + timedelta(seconds=self._harness.ready_timeout)
@@ -162,7 +164,10 @@ class Supervisor:
         screen = await self._fleet.runtime.screen(self._place)
         if screen is None:
             return
-        reading = read_screen(self._harness.screen, screen.text, screen.title)
+        rules = self._harness.screen
+        reading = (
+            read_output(rules, screen.text) if self._headless else read_screen(rules, screen.text, screen.title)
+        )
         if self._screen is None or screen.text != self._screen.text or reading.state != self._reading.state:
             self._since = self._world.now()
         self._screen, self._reading = screen, reading
@@ -181,21 +186,37 @@ class Supervisor:
     def _told_to_stop(self) -> Ending | None:
         if self._world.ending:
             return Ending(lost=True, detail="the daemon was told to end its agents")
-        run = get(self._world.store, Run, self._agent.run_id or 0)
-        return Ending(cancelled=True, detail="cancelled") if run.cancel_requested else None
+        # Asked at every look, so only for this: the row holds the whole brief.
+        table, number = ("sweeps", self._agent.sweep_id) if self._agent.sweep_id else ("runs", self._agent.run_id)
+        sql = f"SELECT cancel_requested FROM {table} WHERE id = ?"  # noqa: S608 - one of two names
+        (cancelled,) = self._world.store.execute(sql, (number,)).fetchone()
+        return Ending(cancelled=True, detail="cancelled") if cancelled else None
 
     def _out_of_time(self) -> Ending | None:
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        left = (self._deadline() - self._world.now()).total_seconds()
+        stop = self._last_call()
+        if stop is not None and stop <= self._world.now():
+            return Ending(stopped=True, detail="the campaign stopped, and its time to wrap up is over")
+        left, timeout = self._left()
         if left <= 0:
             return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
-        if left <= timeout / 10 and self._agent.warned_at is None:
+        if left <= timeout / 10 and self._agent.warned_at is None and not self._headless:
             self._warn(left)
         return None
 
-    def _deadline(self) -> datetime:
+    def _left(self) -> tuple[float, float]:
+        """Seconds that the agent may still run, and of how many."""
         timeout = self._fleet.config.role(self._agent.role).timeout
-        return parse_stamp(self._agent.started_at or "") + timedelta(seconds=timeout)
+        ran = self._world.now() - parse_stamp(self._agent.started_at or "")
+        return timeout - ran.total_seconds(), timeout
+
+    def _last_call(self) -> datetime | None:
+        """When an agent that was at work as the campaign stopped is ended."""
+        project = self._world.project(self._agent.project_id)
+        if project.state != "stopped" or project.stopped_at is None:
+            return None
+        if self._agent.launched_at > project.stopped_at:
+            return None
+        return parse_stamp(project.stopped_at) + timedelta(seconds=WRAP_UP)
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
@@ -237,12 +258,14 @@ class Supervisor:
     async def _exited(self) -> Ending:
         left = read_exit(self._context.state_dir)
         if left is None or (left.signal is not None and not await self._fleet.runtime.holds(self._place)):
-            return Ending(lost=True, detail="its tmux server or its machine went away")
+            return Ending(lost=True, detail="its wrapper was killed, or tmux or its machine went away")
         if left.error is not None:
             return _never_ran(left)
         await self._look()
-        hint = self._reading.cause
-        return Ending(exit=left, hint=hint, detail=self._reading.evidence if hint else "")
+        reading = self._reading
+        # What tmux writes under the last screen tells less than the exit record.
+        tells = reading.cause is not None and reading.state != "ended"
+        return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
@@ -267,14 +290,17 @@ class Supervisor:
     def _patience(self) -> float:
         if has_waiting(self._world.store, self._agent.id):
             return EAGER
-        # What was printed within the second of the last look is not announced again.
-        return SECOND if self._fleet.runtime.changed(self._place) else QUIET
+        # What was printed within the second of the last look is not announced again; and nothing announces that
+        # a screen has stood still for long enough.
+        resting = self._harness.ends_when_idle and self._reading.state in ("idle", "failed_turn")
+        return SECOND if resting or self._fleet.runtime.changed(self._place) else QUIET
 
     def _next_deadline(self) -> float:
-        now = self._world.now()
-        timeout = self._fleet.config.role(self._agent.role).timeout
-        moments = [self._deadline(), self._deadline() - timedelta(seconds=timeout / 10)]
-        ahead = [(moment - now).total_seconds() for moment in moments if moment > now]
+        left, timeout = self._left()
+        moments = [left, left - timeout / 10]
+        if (stop := self._last_call()) is not None:
+            moments.append((stop - self._world.now()).total_seconds())
+        ahead = [seconds for seconds in moments if seconds > 0]
         return max(min(ahead, default=EAGER), 0.01)
 
     def _update(self, **values: object) -> None:

@@ -17,22 +17,25 @@ from herdr.daemon.bell import Bell
 from herdr.harness.registry import Harnesses
 from herdr.home import Home
 from herdr.plugins import PluginHost
-from herdr.runtime.pane import PaneRuntime
+from herdr.runtime.api import Runtime
 from herdr.store.connection import Store, transaction
-from herdr.store.rows import Project, emit, get
+from herdr.store.rows import Project, Run, Sweep, emit, get
 
 log = logging.getLogger("herdr.daemon")
 
 ACTOR = "daemon"
 
+#: What an agent works on.
+Work = Run | Sweep
+
 
 class Fleet:
-    """One project as the daemon runs it: its configuration, its harnesses, its place in tmux.
+    """One project as the daemon runs it: its configuration, its harnesses, where its agents run.
 
     `rotation` is what workers run on: the configured harnesses, else those found on this machine.
     """
 
-    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: PaneRuntime) -> None:
+    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: Runtime) -> None:
         self.project_id = project.id
         self.name = project.name
         self.root = Path(project.path)
@@ -106,6 +109,11 @@ class World:
 def stamp(when: datetime) -> str:
     """A time as the store writes it: UTC, ISO 8601, milliseconds."""
     return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+
+
+def stamp_of(seconds: float) -> str:
+    """A time in seconds since the epoch, as the store writes it."""
+    return stamp(datetime.fromtimestamp(seconds, timezone.utc))
 
 
 def parse_stamp(text: str) -> datetime:

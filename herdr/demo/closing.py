@@ -45,8 +45,8 @@ def close(stage: Stage, client: Client, last: Scene) -> int:
     shown = {run["ref"]: client.call("run.show", run=run["ref"]) for run in last.runs}
     found = promises(last, shown)
     console.print(candidate_table(last), "", sep="\n")
-    _plot(stage, console, last)
     console.print(promise_table(found), "", sep="\n")
+    _plot(stage, console, last)
     branch = _apply(client, console)
     _say_next(stage, console, branch)
     broken = [promise for promise in found if not promise.kept]

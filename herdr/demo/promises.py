@@ -74,12 +74,18 @@ def _outcome(promise: str, view: View, candidates: Sequence[View]) -> Promise:
     fitting = [one for one in candidates if one["verdict"] == verdict and one["rule"] in rules and one["reason"]]
     wrongly = [one for one in candidates if one["verdict"] == "keep" and verdict != "keep"]
     telling = (wrongly or fitting or candidates)[-1:]
-    evidence = [f"{one['ref']} {one['verdict'] or 'not judged'}: {one['reason']}" for one in telling]
+    evidence = [_why(one) for one in telling]
     return Promise(
         what=f"{view['ref']} {words}",
         kept=bool(fitting) and not wrongly,
         evidence=evidence[0] if evidence else "it left no candidate",
     )
+
+
+def _why(candidate: View) -> str:
+    if candidate["verdict"] == "keep" and candidate["share"]:
+        return f"{candidate['ref']}, {candidate['share']:.1%} better than {candidate['bar']}"
+    return f"{candidate['ref']} {candidate['verdict'] or 'not judged'}: {candidate['reason']}"
 
 
 def _found(view: View, candidates: Sequence[View], runs: Sequence[View]) -> Promise:

@@ -22,7 +22,7 @@ from .ideas import IDEAS
 from .keeper import Keeper
 from .scene import Scene, look
 from .show import Show, open_show
-from .stage import Stage, clear_environment, set_stage
+from .stage import Stage, set_stage
 from .steer import Steering
 
 INTERRUPTED = 130
@@ -84,7 +84,6 @@ def main(directory: Path | None) -> int:
         try:
             check_tmux(os.environ)
             stage = set_stage(directory, os.environ)
-            clear_environment(stage)
             return _perform(stage, interrupt)
         except (Exception, KeyboardInterrupt):
             if not interrupt.asked:
@@ -124,8 +123,8 @@ def _play(stage: Stage, keeper: Keeper, client: Client, interrupt: Interrupt) ->
         return _watch(stage, client, show, interrupt)
 
 
-def add_ideas(client: Client) -> dict[str, str]:
-    """File the ideas of the demo, in order, and return their names by their keys."""
+def add_ideas(client: Client) -> None:
+    """File the ideas of the demo, in order."""
     refs: dict[str, str] = {}
     for idea in IDEAS:
         filed = client.call(
@@ -137,7 +136,6 @@ def add_ideas(client: Client) -> dict[str, str]:
             after=[refs[key] for key in idea.after],
         )
         refs[idea.key] = filed["ref"]
-    return refs
 
 
 def _watch(stage: Stage, client: Client, show: Show, interrupt: Interrupt) -> Scene:

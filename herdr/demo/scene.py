@@ -80,9 +80,10 @@ def look(client: Client, after: int) -> Scene:
     """
     # First of all: what happens during the look is seen again at the next one, and nothing is missed.
     events = client.call("event.list", after=after, limit=MANY)
+    ideas = client.call("idea.list", limit=MANY)["ideas"]
     return Scene(
         standing=client.call("project.status")[0],
-        ideas=sorted(client.call("idea.list"), key=lambda idea: int(idea["ref"].partition("#")[2])),
+        ideas=sorted(ideas, key=lambda idea: int(idea["ref"].partition("#")[2])),
         runs=client.call("run.list", limit=MANY)[::-1],
         candidates=client.call("candidate.list", limit=MANY)["candidates"],
         findings=client.call("comment.list", kind=["finding"], limit=MANY),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager
@@ -54,7 +55,7 @@ class PlainShow:
 def open_show(stage: Stage, client: Client) -> AbstractContextManager[Show]:
     """The show that fits where the output goes."""
     attach = f"tmux -L {stage.home.socket_name} attach"
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from .live import LiveShow
 
         return LiveShow(stage, client, attach)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,12 +60,4 @@ def set_stage(directory: Path | None, environ: Mapping[str, str]) -> Stage:
     except OSError as error:
         raise disk_error(error, directory or Path(tempfile.gettempdir())) from error
     kept = {name: value for name, value in environ.items() if not name.startswith(("PILOOP_", "HERDR_"))}
-    # The agents of the demo are a module of ours, also where herdr runs from a checkout that is not installed.
     return Stage(folder=folder, environ={**kept, "PILOOP_HOME": str(folder / "home")})
-
-
-def clear_environment(stage: Stage) -> None:
-    """Make the process's own environment the demo's: whatever reads it from here on is led to the demo's home."""
-    for name in [name for name in os.environ if name not in stage.environ]:
-        del os.environ[name]
-    os.environ.update(stage.environ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from herdr.mux.control import ControlClient
 from herdr.mux.errors import TmuxError
@@ -31,25 +32,43 @@ async def capture_many(client: ControlClient, panes: Sequence[str], lines: int =
     Returns:
         A screen for each pane, or None for one that is gone.
     """
-    facts = await client.run_many([("display-message", "-p", "-t", pane, _FACTS) for pane in panes])
-    known = [_facts(answer) for answer in facts]
+    if not lines:
+        # The screen alone is read the same way on either screen, so one round trip does.
+        both = [(_ask(pane), ("capture-pane", "-p", "-J", "-t", pane)) for pane in panes]
+        answers = await client.run_many([command for pair in both for command in pair])
+        return [_screen(_facts(answers[at]), answers[at + 1]) for at in range(0, len(answers), 2)]
+    known = [_facts(answer) for answer in await client.run_many([_ask(pane) for pane in panes])]
     texts = await client.run_many(
         [
-            ("capture-pane", "-p", "-J", "-t", pane, *(("-S", str(-lines)) if lines and not alternate else ()))
-            for pane, (_, _, alternate, _) in zip(panes, known, strict=True)
+            ("capture-pane", "-p", "-J", "-t", pane, *(() if facts.alternate else ("-S", str(-lines))))
+            for pane, facts in zip(panes, known, strict=True)
         ]
     )
-    return [
-        None if isinstance(text, TmuxError) else Screen(text=_bottom(text), title=title, dead=dead, in_mode=mode)
-        for text, (dead, mode, _, title) in zip(texts, known, strict=True)
-    ]
+    return [_screen(facts, text) for facts, text in zip(known, texts, strict=True)]
 
 
-def _facts(answer: list[str] | TmuxError) -> tuple[bool, bool, bool, str]:
+class _Facts(NamedTuple):
+    dead: bool
+    in_mode: bool
+    alternate: bool
+    title: str
+
+
+def _ask(pane: str) -> tuple[str, ...]:
+    return ("display-message", "-p", "-t", pane, _FACTS)
+
+
+def _screen(facts: _Facts, text: list[str] | TmuxError) -> Screen | None:
+    if isinstance(text, TmuxError):
+        return None
+    return Screen(text=_bottom(text), title=facts.title, dead=facts.dead, in_mode=facts.in_mode)
+
+
+def _facts(answer: list[str] | TmuxError) -> _Facts:
     if isinstance(answer, TmuxError) or not answer:
-        return True, False, False, ""
+        return _Facts(dead=True, in_mode=False, alternate=False, title="")
     dead, mode, alternate, title = " ".join(answer).split(" ", 3)
-    return dead == "1", mode != "0", alternate == "1", title
+    return _Facts(dead=dead == "1", in_mode=mode != "0", alternate=alternate == "1", title=title)
 
 
 def _bottom(lines: Sequence[str]) -> str:

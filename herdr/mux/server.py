@@ -86,7 +86,8 @@ class TmuxServer:
 
         Args:
             socket_name: what `tmux -L` is given.
-            conf: where our configuration is written; the server's pid is kept beside it.
+            conf: our configuration is written beside it, under the socket's name, and the server's pid too: the
+                servers of one home must not overwrite each other's.
             environ: where PATH, HOME, TMUX_TMPDIR and the locale are taken from.
             history: lines that each pane keeps above its screen.
 
@@ -98,9 +99,9 @@ class TmuxServer:
                 "the tmux socket `default` is your own tmux's", fix="set [tmux] socket to another name"
             )
         self.socket_name = socket_name
-        self.conf = conf
+        self.conf = conf.with_name(f"{conf.stem}-{socket_name}{conf.suffix}")
         self.environ = clean_environment(environ)
-        self.argv = ("tmux", "-u", "-L", socket_name, "-f", str(conf))
+        self.argv = ("tmux", "-u", "-L", socket_name, "-f", str(self.conf))
         self._history = history
 
     @property

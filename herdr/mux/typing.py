@@ -130,6 +130,8 @@ class _Typist:
         self.screen = screen
         self.send = send
         self.evidence = evidence
+        #: What the harness's files said last; None when they cannot tell.
+        self.told: bool | None = None
         self.patience = patience
 
     async def submit(self, typing: Callable[[], None] | None) -> Delivery:
@@ -177,12 +179,18 @@ class _Typist:
         return await self._confirm(before, folded=True)
 
     async def _look(self) -> _View:
-        lines = HISTORY if self.send.received is not None else 0
-        screen = await capture(self.client, self.pane, lines)
+        screen = await capture(self.client, self.pane)
         if screen is None:
             return _View(screen=None, reading=Reading(state="ended"), received=0)
         reading = read_screen(self.screen, screen.text, screen.title)
-        return _View(screen=screen, reading=reading, received=times_received(self.send, screen, self.text))
+        return _View(screen=screen, reading=reading, received=await self._times_received())
+
+    async def _times_received(self) -> int:
+        """Look for evidence further up too; for nothing else, because a dialog of the past may stand there."""
+        if self.send.received is None:
+            return 0
+        past = await capture(self.client, self.pane, HISTORY)
+        return 0 if past is None else times_received(self.send, past, self.text)
 
     async def _still(self) -> tuple[_View, Delivery | None]:
         """Look twice, so that a program that is still starting, or a person who types, is noticed."""
@@ -233,8 +241,6 @@ class _Typist:
         """Press Enter and wait for evidence; press it again only while the input line still holds our text."""
         start = pressed = anyio.current_time()
         enters, emptied = 1, None
-        # One look alone can fall between two parts of a redraw.
-        proof = self.patience.look if self.evidence is None else self.patience.proof
         await self._enter()
         while True:
             view = await self._look()
@@ -242,7 +248,7 @@ class _Typist:
             if await self._proved(view, before.received):
                 return _received("the harness shows it")
             emptied = (now if emptied is None else emptied) if self._left(view, before) else None
-            if emptied is not None and now - emptied >= proof:
+            if emptied is not None and now - emptied >= self._proof():
                 return _received("its input line is empty again")
             due = enters < self.patience.enters and now - pressed >= self.patience.again
             if due and self._may_repeat(view, before, folded=folded):
@@ -256,9 +262,13 @@ class _Typist:
         await self.client.run("send-keys", "-t", self.pane, "Enter")
 
     async def _proved(self, view: _View, received_before: int) -> bool:
-        if self.evidence is not None and await self.evidence():
-            return True
-        return view.received > received_before
+        self.told = await self.evidence() if self.evidence is not None else None
+        return bool(self.told) or view.received > received_before
+
+    def _proof(self) -> float:
+        """Seconds that the input line must stay empty: files that can tell have the time to tell better."""
+        # One look alone can fall between two parts of a redraw.
+        return self.patience.look if self.told is None else self.patience.proof
 
     def _ours(self, view: _View, *, folded: bool) -> bool:
         if view.screen is None or view.reading.composer is None:

@@ -7,7 +7,7 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.errors import RefusedError
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
-from herdr.ops.look import look
+from herdr.ops.look import look, root_of
 from herdr.store.rows import Candidate, Project, get
 
 
@@ -41,7 +41,7 @@ def find_commit(context: Context, request: Find) -> Found:
         candidate = look(context, Candidate, request.candidate)
         project = get(context.conn, Project, candidate.project_id)
     else:
-        project = project_of(context, request.project)
+        project = project_of(context, request.project, writing=True)
         if project.head_id is None:
             raise RefusedError(f"{project.name} has no head yet", fix="run `herdr init` in its repo")
         candidate = get(context.conn, Candidate, project.head_id)
@@ -52,5 +52,5 @@ def find_commit(context: Context, request: Find) -> Found:
         verdict=candidate.verdict,
         is_head=candidate.id == project.head_id,
         project=project.name,
-        root=project.path,
+        root=str(root_of(project)),
     )

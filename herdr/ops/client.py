@@ -48,28 +48,33 @@ def connect(environ: Mapping[str, str], cwd: Path) -> Client:
     """The way to the campaign from here; nothing is opened yet.
 
     Args:
-        environ: with the variables of an agent's shell, it is the agent that asks.
+        environ: with the variables of an agent's shell, it is the agent that asks; with a token and no mailbox,
+            the orchestrator.
         cwd: where the command was typed.
     """
     if environ.get(MAILBOX):
         return MailboxClient(Path(environ[MAILBOX]), environ.get(TOKEN, ""), cwd)
-    return DirectClient(Home.from_environ(environ), cwd)
+    return DirectClient(Home.from_environ(environ), cwd, environ.get(TOKEN, ""))
 
 
 class DirectClient:
-    """A person's way: the database itself, opened when first needed."""
+    """A person's way: the database itself, opened when first needed.
+
+    With a token it is the orchestrator's way: every change is signed by it, and a wrong token is refused.
+    """
 
     agent = False
 
-    def __init__(self, home: Home, cwd: Path) -> None:
+    def __init__(self, home: Home, cwd: Path, token: str = "") -> None:
         self.home = home
         self._cwd = cwd
+        self._token = token
         self._store: Store | None = None
 
     def call(self, name: str, /, **arguments: object) -> Any:
-        """Run an operation as a person."""
+        """Run an operation as a person, or as the orchestrator."""
         store = self._opened()
-        context = Context(conn=store, home=self.home, actor="human", cwd=self._cwd)
+        context = Context(conn=store, home=self.home, actor=store.actor, cwd=self._cwd)
         with store_errors(self.home.database):
             return run(context, name, arguments)
 
@@ -83,6 +88,11 @@ class DirectClient:
         if self._store is None:
             refuse_without_database(self.home)
             self._store = open_store(self.home.database, mode="person", actor="human")
+            if self._token:
+                from herdr.ops.orchestrator import check_token
+
+                check_token(self._store, self._token)
+                self._store.actor = "orchestrator"
         return self._store
 
 

@@ -1,4 +1,4 @@
-"""Comments: added by whoever may, listed and shown."""
+"""Comments: added by whoever may, listed, and shown with their threads."""
 
 from __future__ import annotations
 
@@ -10,31 +10,36 @@ from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, look_target, text_of
+from herdr.ops.standing import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
-from herdr.store.rows import Candidate, Comment, Run, fetch, get, insert
+from herdr.store.connection import Store
+from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert
 
 #: How urgent an escalation is when nobody says.
 DEFAULT_PRIORITY = 2
+#: Comments of one thread that are shown.
+THREAD = 500
 
 Kind = Literal["note", "finding", "decision", "escalation"]
+Priority = Annotated[int, msgspec.Meta(ge=0, le=4)]
 
 
 class Add(Request, frozen=True, kw_only=True):
-    """A comment on a project, idea, run, candidate, agent or comment."""
+    """A comment on a project, idea, run, candidate, agent or comment; with a priority it is in the inbox."""
 
     target: str
     body: str
     kind: Kind = "note"
-    priority: Annotated[int, msgspec.Meta(ge=0, le=4)] | None = None
+    priority: Priority | None = None
 
 
 class ListThem(Request, frozen=True, kw_only=True):
-    """Which comments to list: those on one thing, else the newest of a project."""
+    """Which comments to list: those on one thing and in its threads, else the newest of a project."""
 
     target: str | None = None
     project: str | None = None
     kind: tuple[Kind, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
 class Which(Request, frozen=True, kw_only=True):
@@ -44,11 +49,25 @@ class Which(Request, frozen=True, kw_only=True):
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """The new comment."""
+    """The new comment. `unheard` says why the agent that runs for its target cannot be told of it."""
 
     ref: str
     target: str
     kind: str
+    unheard: str | None = None
+
+
+class InThread(msgspec.Struct, frozen=True, kw_only=True):
+    """A comment of a thread; `depth` is 0 for its first one, 1 for the replies to that, and so on."""
+
+    depth: int
+    comment: CommentView
+
+
+class Shown(CommentView, frozen=True, kw_only=True):
+    """A comment and the whole thread that it belongs to, each reply below what it answers."""
+
+    thread: list[InThread]
 
 
 @operation("comment.add", Add, writes=True)
@@ -56,43 +75,41 @@ def add(context: Context, request: Add) -> Added:
     """Say something about a thing.
 
     Raises:
-        UsageError: it names nothing, is empty, or a priority does not fit.
+        UsageError: it names nothing, or is empty.
         RefusedError: a worker speaks of what is not its own, or decides.
     """
     kind, number, project_id = look_target(context, request.target)
     body = text_of(request.body, "a comment")
     if not body:
         raise UsageError("the comment is empty", fix="say something, or pipe it in: piloop comment add TARGET -")
-    if request.priority is not None and request.kind != "escalation":
-        raise UsageError(
-            "only an escalation has a priority", fix="add --kind escalation, or leave --priority out"
-        )
-    _check_worker(context, request.kind, kind, number)
+    _check_agent(context, request.kind, kind, number)
+    priority = request.priority
+    if priority is None and request.kind == "escalation":
+        priority = DEFAULT_PRIORITY
+    values = {"project_id": project_id, "target_kind": kind, "target_id": number, "kind": request.kind}
     comment_id = insert(
-        context.conn,
-        Comment,
-        {
-            "project_id": project_id,
-            "target_kind": kind,
-            "target_id": number,
-            "kind": request.kind,
-            "body": body,
-            "priority": _priority(request),
-            "actor": context.actor,
-        },
+        context.conn, Comment, {**values, "body": body, "priority": priority, "actor": context.actor}
     )
     name = target_name(context.conn, kind, number)
-    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind)
+    unheard = _unheard(context, request.kind, kind, number)
+    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind, unheard=unheard)
 
 
-def _priority(request: Add) -> int | None:
-    if request.kind != "escalation":
+def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None:
+    """Why a comment that steers reaches no running agent (the page, "Steer a running worker")."""
+    if said == "escalation" or kind not in ("run", "idea") or context.agent is not None:
         return None
-    return DEFAULT_PRIORITY if request.priority is None else request.priority
+    where = "id" if kind == "run" else "idea_id"
+    run = find(context.conn, Run, f"WHERE {where} = ? AND state = 'running'", number)
+    if run is None or not in_background(get(context.conn, Project, run.project_id)):
+        return None
+    from herdr.runtime.api import CANNOT_RECEIVE
+
+    return CANNOT_RECEIVE
 
 
-def _check_worker(context: Context, said: Kind, kind: str, number: int) -> None:
-    """A worker speaks of its own run, its idea and its run's candidates, and decides nothing (DESIGN §9)."""
+def _check_agent(context: Context, said: Kind, kind: str, number: int) -> None:
+    """No agent decides; a worker speaks of its own run, its idea and its run's candidates (DESIGN §9)."""
     agent = context.agent
     if agent is None:
         return
@@ -101,6 +118,9 @@ def _check_worker(context: Context, said: Kind, kind: str, number: int) -> None:
     if agent.role != "worker" or agent.run_id is None:
         return
     run = get(context.conn, Run, agent.run_id)
+    if kind == "comment":
+        first = get(context.conn, Comment, number)
+        kind, number = first.about_kind or kind, first.about_id or number
     if (kind, number) in (("run", run.id), ("idea", run.idea_id)):
         return
     if kind == "candidate" and _made_by(context, run, number):
@@ -122,24 +142,64 @@ def _made_by(context: Context, run: Run, candidate_id: int) -> bool:
 @operation("comment.list", ListThem)
 def list_comments(context: Context, request: ListThem) -> list[CommentView]:
     """List the newest comments, oldest first."""
-    target: tuple[str | None, int | None]
-    if request.target is not None:
-        kind, number, _ = look_target(context, request.target)
-        target, project_id = (kind, number), None
+    where: tuple[str, tuple[object, ...]]
+    if request.target is None:
+        where = "project_id = ?", (project_of(context, request.project).id,)
     else:
-        target, project_id = (None, None), project_of(context, request.project).id
+        kind, number, _ = look_target(context, request.target)
+        if kind == "comment":
+            where = "id IN (SELECT value FROM json_each(?))", (_ids(_thread_of(context.conn, number)),)
+        else:
+            where = "about_kind = ? AND about_id = ?", (kind, number)
     kinds = " ".join(request.kind)
     found = fetch(
         context.conn,
         Comment,
-        "WHERE (project_id = ? OR (target_kind = ? AND target_id = ?))"
-        " AND (? = '' OR instr(?, kind)) ORDER BY id DESC LIMIT ?",
-        *(project_id, *target, kinds, kinds, request.limit),
+        f"WHERE {where[0]} AND (? = '' OR instr(?, kind)) ORDER BY id DESC LIMIT ?",
+        *(*where[1], kinds, kinds, request.limit),
     )
     return [comment_view(context.conn, comment) for comment in found[::-1]]
 
 
 @operation("comment.show", Which)
-def show(context: Context, request: Which) -> CommentView:
-    """Show one comment whole."""
-    return comment_view(context.conn, look(context, Comment, request.comment))
+def show(context: Context, request: Which) -> Shown:
+    """Show one comment whole, with its thread."""
+    comment = look(context, Comment, request.comment)
+    return shown(context.conn, comment)
+
+
+def shown(conn: Store, comment: Comment) -> Shown:
+    """A comment with its thread, whatever its place in it."""
+    depths = _thread_of(conn, first_of(conn, comment))
+    rows = fetch(conn, Comment, "WHERE id IN (SELECT value FROM json_each(?))", _ids(depths))
+    found = {one.id: one for one in rows}
+    thread = [InThread(depth=depth, comment=comment_view(conn, found[one])) for one, depth in depths]
+    return Shown(**msgspec.structs.asdict(comment_view(conn, comment)), thread=thread)
+
+
+def first_of(conn: Store, comment: Comment) -> int:
+    """The comment that a thread began with."""
+    number: int = conn.execute(
+        "WITH RECURSIVE up (id, target_kind, target_id) AS ("
+        " SELECT id, target_kind, target_id FROM comments WHERE id = ?"
+        " UNION SELECT c.id, c.target_kind, c.target_id FROM up JOIN comments c ON c.id = up.target_id"
+        " WHERE up.target_kind = 'comment') SELECT min(id) FROM up",
+        (comment.id,),
+    ).fetchone()[0]
+    return number
+
+
+def _thread_of(conn: Store, first: int) -> list[tuple[int, int]]:
+    """The comments of a thread as (id, depth), each reply below what it answers."""
+    rows = conn.execute(
+        "WITH RECURSIVE down (id, depth) AS ("
+        " SELECT ?, 0 UNION ALL SELECT c.id, down.depth + 1 FROM down JOIN comments c"
+        " ON c.target_kind = 'comment' AND c.target_id = down.id ORDER BY 2 DESC, 1 LIMIT ?)"
+        " SELECT id, depth FROM down",
+        (first, THREAD),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def _ids(depths: list[tuple[int, int]]) -> str:
+    return msgspec.json.encode([number for number, _ in depths]).decode()

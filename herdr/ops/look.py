@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 from herdr.campaign.text import first_line, parse_ref, ref
-from herdr.errors import UsageError
+from herdr.errors import HerdrError, UsageError
 from herdr.ops.core import Context, project_of
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Project, Run, find
 
@@ -109,6 +110,18 @@ def text_of(text: str, what: str) -> str:
     if "\0" in text:
         raise UsageError(f"{what} may not hold a NUL byte", fix="leave it out")
     return text.strip()
+
+
+def root_of(project: Project) -> Path:
+    """The folder of a project's repo.
+
+    Raises:
+        HerdrError: it is not there any more.
+    """
+    root = Path(project.path)
+    if not root.is_dir():
+        raise HerdrError(f"the repo of {project.name} is not at {root} any more", fix=f"move it back to {root}")
+    return root
 
 
 def _missing(word: str, number: int) -> UsageError:

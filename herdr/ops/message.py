@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import PEOPLE, Context, Request, operation
 from herdr.ops.look import look_agent, text_of
+from herdr.ops.standing import in_background
 from herdr.ops.views import MessageView, message_view
-from herdr.store.rows import Message, find, get, insert
+from herdr.runtime.api import CANNOT_RECEIVE
+from herdr.store.rows import Agent, Message, Project, Run, find, get, insert
 
 
 class Send(Request, frozen=True, kw_only=True):
@@ -28,7 +31,7 @@ def send(context: Context, request: Send) -> MessageView:
 
     Raises:
         UsageError: there is no such agent, or the text is empty.
-        RefusedError: the agent has ended.
+        RefusedError: the agent has ended, or cannot receive text.
     """
     agent = look_agent(context, request.agent)
     text = text_of(request.text, "a message")
@@ -36,9 +39,19 @@ def send(context: Context, request: Send) -> MessageView:
         raise UsageError("the message is empty", fix='piloop prompt worker#3 "what to do"')
     if agent.state == "ended":
         raise RefusedError(f"{agent.name} has ended", fix="comment on its idea: the next run's brief carries it")
+    if in_background(get(context.conn, Project, agent.project_id)):
+        raise RefusedError(
+            f"{agent.name} was told nothing: {CANNOT_RECEIVE}", fix=_comment_instead(context, agent)
+        )
     values = {"agent_id": agent.id, "kind": "prompt", "body": text, "actor": context.actor}
     message_id = insert(context.conn, Message, values)
     return message_view(context.conn, get(context.conn, Message, message_id))
+
+
+def _comment_instead(context: Context, agent: Agent) -> str:
+    run = find(context.conn, Run, "WHERE id = ?", agent.run_id)
+    target = ref("idea", run.idea_id) if run is not None else "project"
+    return f'piloop comment add {target} "…"; or set runtime = "herdr" in piloop.toml'
 
 
 @operation("message.get", Which, who=PEOPLE)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.errors import UsageError
-from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
+from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
-from herdr.ops.standing import Standing, standing
+from herdr.ops.standing import Live, Standing, live, standing
 from herdr.store.rows import Project, fetch, update
 
 
@@ -52,7 +51,13 @@ def list_projects(context: Context, _request: Nothing) -> list[Brief]:
 @operation("project.status", Which)
 def status(context: Context, request: Which) -> list[Standing]:
     """Say how a campaign stands: of the project meant, or of all when none is named or around."""
-    return [standing(context, project) for project in _meant(context, request.project)]
+    return [standing(context, project) for project in projects_of(context, request.project)]
+
+
+@operation("project.live", Which)
+def show_live(context: Context, request: Which) -> Live:
+    """Say what changes from second to second: the head, what led to it, and the live agents."""
+    return live(context.conn, project_of(context, request.project))
 
 
 @operation("project.pause", Pause, who=PEOPLE, writes=True)
@@ -64,18 +69,11 @@ def pause(context: Context, request: Pause) -> Brief:
 
 @operation("project.resume", Which, who=PEOPLE, writes=True)
 def resume(context: Context, request: Which) -> Brief:
-    """Go on with a paused project."""
-    return _set_state(context, project_of(context, request.project), "active", None)
-
-
-def _meant(context: Context, named: str | None) -> list[Project]:
-    try:
-        return [project_of(context, named)]
-    except UsageError:
-        everything = fetch(context.conn, Project, "ORDER BY name")
-        if named is not None or not everything:
-            raise
-        return everything
+    """Go on with a project that is paused, has stopped, or is held up because starts failed."""
+    project = project_of(context, request.project)
+    now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+    context.conn.execute(f"UPDATE projects SET resumed_at = {now} WHERE id = ?", (project.id,))  # noqa: S608
+    return _set_state(context, project, "active", None)
 
 
 def _set_state(context: Context, project: Project, state: str, reason: str | None) -> Brief:

@@ -1,4 +1,4 @@
-"""Runs: listed, shown with all that happened in them, and cancelled."""
+"""Runs: listed, shown with all that happened in them, cancelled and requeued."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Annotated
 
 import msgspec
 
+from herdr.campaign.moves import move
 from herdr.campaign.text import ref
 from herdr.campaign.words import RunState
 from herdr.errors import RefusedError
+from herdr.ops.agent import request_cancel
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
 from herdr.ops.look import look
 from herdr.ops.views import (
@@ -20,14 +22,16 @@ from herdr.ops.views import (
     RunView,
     agent_view,
     candidate_views,
-    comments_on,
+    comments_about,
     event_views,
     marks,
     message_view,
     run_view,
 )
-from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, get, update
+from herdr.ops.why import because, note, reason_of
+from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, find, get, update
 
+OPEN = ("queued", "running")
 #: What an agent leaves in its folder when it has ended.
 SCREEN_FILE = "screen.txt"
 
@@ -38,13 +42,20 @@ class ListThem(Request, frozen=True, kw_only=True):
     project: str | None = None
     idea: str | None = None
     state: tuple[RunState, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
 
 class Which(Request, frozen=True, kw_only=True):
     """One run."""
 
     run: str
+
+
+class WithReason(Request, frozen=True, kw_only=True):
+    """One run, and why something is done with it."""
+
+    run: str
+    reason: str | None = None
 
 
 class RunAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,17 +92,28 @@ class Cancelled(msgspec.Struct, frozen=True, kw_only=True):
     state: str
 
 
+class Requeued(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that no longer counts, and its idea, which is ready again; `old` is the status that it had."""
+
+    ref: str
+    idea: str
+    title: str
+    old: str
+
+
 @operation("run.list", ListThem)
 def list_runs(context: Context, request: ListThem) -> list[RunView]:
     """List runs, the newest first."""
-    idea_id = look(context, Idea, request.idea).id if request.idea is not None else None
-    project_id = project_of(context, request.project).id if idea_id is None else None
+    if request.idea is not None:
+        where, number = "idea_id = ?", look(context, Idea, request.idea).id
+    else:
+        where, number = "project_id = ?", project_of(context, request.project).id
     states = " ".join(request.state)
     runs = fetch(
         context.conn,
         Run,
-        "WHERE (project_id = ? OR idea_id = ?) AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
-        *(project_id, idea_id, states, states, request.limit),
+        f"WHERE {where} AND (? = '' OR instr(?, state)) ORDER BY id DESC LIMIT ?",
+        *(number, states, states, request.limit),
     )
     wanted = {run.idea_id for run in runs}
     titles = dict(
@@ -127,7 +149,7 @@ def show(context: Context, request: Which) -> Shown:
         brief=run.brief,
         agents=[RunAgent(agent=agent_view(agent), screen=_screen(context, agent)) for agent in agents],
         commits=_commits(context, project, run),
-        comments=comments_on(conn, "run", run.id),
+        comments=comments_about(conn, "run", run.id),
         messages=[message_view(conn, message) for message in messages],
         events=event_views(conn, events),
     )
@@ -152,8 +174,8 @@ def _commits(context: Context, project: Project, run: Run) -> list[RunCommit]:
     return [RunCommit(commit=row[0], candidate=views[ref("candidate", row[1])]) for row in commits]
 
 
-@operation("run.cancel", Which, who=PEOPLE, writes=True)
-def cancel(context: Context, request: Which) -> Cancelled:
+@operation("run.cancel", WithReason, who=PEOPLE, writes=True)
+def cancel(context: Context, request: WithReason) -> Cancelled:
     """Have the daemon end a run; what its agent has committed is still scored.
 
     Raises:
@@ -161,15 +183,42 @@ def cancel(context: Context, request: Which) -> Cancelled:
     """
     run = look(context, Run, request.run)
     name = ref("run", run.id)
-    if run.state not in ("queued", "running"):
+    if run.state not in OPEN:
         raise RefusedError(f"{name} has ended already ({run.state})", fix=f"see `piloop run show {name}`")
-    if not run.cancel_requested:
-        update(context.conn, Run, run.id, {"cancel_requested": 1, "actor": context.actor})
-        emit(
-            context.conn,
-            "run.cancel_requested",
-            context.actor,
-            project_id=run.project_id,
-            target=("run", run.id),
-        )
+    request_cancel(context, Run, run.id, reason_of(request.reason))
     return Cancelled(ref=name, state=run.state)
+
+
+@operation("run.requeue", WithReason, who=PEOPLE, writes=True)
+def requeue(context: Context, request: WithReason) -> Requeued:
+    """Have the idea of a run tried again, as if this run had been no attempt.
+
+    Raises:
+        RefusedError: the run, or another of its idea, is not finished; or the idea may not run again.
+    """
+    run = look(context, Run, request.run)
+    reason = reason_of(request.reason)
+    unsettled = find(context.conn, Run, "WHERE idea_id = ? AND settled_at IS NULL ORDER BY id", run.idea_id)
+    if unsettled is not None:
+        name = ref("run", unsettled.id)
+        raise RefusedError(
+            f"{name} of {ref('idea', run.idea_id)} is not finished ({unsettled.state})",
+            fix=f"wait until it is judged, or piloop run cancel {name}",
+        )
+    idea = get(context.conn, Idea, run.idea_id)
+    if idea.status != "ready":
+        move(ref("idea", idea.id), "ready", idea.status, context.role)  # type: ignore[arg-type]
+    update(context.conn, Run, run.id, {"counts": 0, "actor": context.actor})
+    with because(context.conn, reason):
+        update(context.conn, Idea, idea.id, {"status": "ready", "actor": context.actor})
+    emit(
+        context.conn,
+        "run.requeued",
+        context.actor,
+        project_id=run.project_id,
+        target=("run", run.id),
+        payload={"reason": reason},
+    )
+    if reason is not None:
+        note(context, ("run", run.id), run.project_id, f"requeued: {reason}", decides=True)
+    return Requeued(ref=ref("run", run.id), idea=ref("idea", idea.id), title=idea.title, old=idea.status)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from herdr.campaign.links import blocked_by
 from herdr.campaign.text import ref
 from herdr.ops.core import Context
-from herdr.ops.idea import links_of
+from herdr.ops.idea.reading import idea_views
+from herdr.ops.sources import Source, sources_of
 from herdr.ops.views import AgentView, CandidateView, Primary, agent_view, candidate_views, primary_of, scores
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Idea, Message, Project, Run, fetch, find
@@ -19,6 +19,8 @@ RECENT = 8
 QUEUE = 12
 #: Files whose sizes are added up before it is left at "more than": status has to be quick.
 FILES = 5_000
+#: Keeps of the trunk whose values are shown in one small line.
+TRAJECTORY = 40
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +50,13 @@ class LiveAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True):
-    """A ready idea, or a run that waits for its agent."""
+    """A ready idea, or a run that waits for its agent; see `IdeaView`."""
 
     ref: str
     title: str
     priority: int
     blocked_by: list[str]
+    lost: list[str]
 
 
 class FailedStarts(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,13 +78,20 @@ class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """A campaign as it is now. `disk` is in bytes; `disk_complete` says whether all of it was counted."""
+    """A campaign as it is now.
+
+    `held_since`: too many starts failed, so nothing is launched. `spent` is in US dollars. `disk` is in bytes;
+    `disk_complete` says whether all of it was counted.
+    """
 
     ref: str
     name: str
     path: str
     state: str
     state_reason: str | None
+    held_since: str | None
+    spent: float | None
+    spend_error: str | None
     config_error: str | None
     runtime: str
     slots: int
@@ -90,6 +100,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     queue: list[Queued]
     queue_length: int
     ideas: dict[str, int]
+    sources: list[Source]
+    inbox: int
     runs: dict[str, int]
     candidates: dict[str, int]
     recent: list[CandidateView]
@@ -98,6 +110,23 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     plugin_failures: list[PluginFailure]
     disk: int
     disk_complete: bool
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a campaign changes from second to second; `trajectory` holds the values of the latest heads.
+
+    `held_since`: too many starts failed, so nothing is launched.
+    """
+
+    ref: str
+    name: str
+    state: str
+    state_reason: str | None
+    held_since: str | None
+    config_error: str | None
+    head: Head | None
+    trajectory: list[float]
+    agents: list[LiveAgent]
 
 
 class _Worker(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,12 +144,17 @@ class _Config(msgspec.Struct, frozen=True, kw_only=True):
     roles: _Roles = _Roles()
 
 
+def in_background(project: Project) -> bool:
+    """Whether a project's agents run without a terminal (`runtime = "subprocess"`)."""
+    return msgspec.json.decode(project.config, type=_Config).runtime == "subprocess"
+
+
 def standing(context: Context, project: Project) -> Standing:
     """Gather how a project's campaign stands."""
     conn = context.conn
     config = msgspec.json.decode(project.config, type=_Config)
+    ideas, runs = _counts(conn, "ideas", "status", project), _counts(conn, "runs", "state", project)
     recent = fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
-    queue = _queue(conn, project)
     size, complete = _disk(Path(project.path, ".worktrees"))
     return Standing(
         ref=ref("project", project.id),
@@ -128,15 +162,20 @@ def standing(context: Context, project: Project) -> Standing:
         path=project.path,
         state=project.state,
         state_reason=project.state_reason,
+        held_since=project.held_since,
+        spent=project.spent,
+        spend_error=project.spend_error,
         config_error=project.config_error,
         runtime=config.runtime,
         slots=config.roles.worker.max_concurrent,
         head=_head(conn, project, primary_of(project)),
         agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
-        queue=queue[:QUEUE],
-        queue_length=len(queue),
-        ideas=_counts(conn, "ideas", "status", project),
-        runs=_counts(conn, "runs", "state", project),
+        queue=_queue(conn, project),
+        queue_length=ideas.get("ready", 0) + runs.get("queued", 0),
+        ideas=ideas,
+        sources=sources_of(conn, project),
+        inbox=_waiting_comments(conn, project),
+        runs=runs,
         candidates=_counts(conn, "candidates", "verdict", project),
         recent=candidate_views(conn, project, recent[::-1]),
         scoring=_scoring(conn, project),
@@ -144,6 +183,26 @@ def standing(context: Context, project: Project) -> Standing:
         plugin_failures=_plugin_failures(conn),
         disk=size,
         disk_complete=complete,
+    )
+
+
+def live(conn: Store, project: Project) -> Live:
+    """Gather what is looked at again and again; costs the same however long the campaign."""
+    primary = primary_of(project)
+    trunk = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?"
+    keeps = [one.id for one in fetch(conn, Candidate, trunk, project.id, TRAJECTORY)][::-1]
+    found = scores(conn, project, keeps)
+    values = [found[one].metrics.get(primary.name) for one in keeps if one in found]
+    return Live(
+        ref=ref("project", project.id),
+        name=project.name,
+        state=project.state,
+        state_reason=project.state_reason,
+        held_since=project.held_since,
+        config_error=project.config_error,
+        head=_head(conn, project, primary),
+        trajectory=[value for value in values if value is not None],
+        agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
     )
 
 
@@ -193,33 +252,39 @@ def _live(conn: Store, agent: Agent) -> LiveAgent:
 
 
 def _queue(conn: Store, project: Project) -> list[Queued]:
-    runs = fetch(conn, Run, "WHERE project_id = ? AND state = 'queued' ORDER BY id", project.id)
-    titles = {run.idea_id: find(conn, Idea, "WHERE id = ?", run.idea_id) for run in runs}
+    """The first of what waits: runs for their agents, then ideas for a slot."""
+    runs = fetch(conn, Run, "WHERE project_id = ? AND state = 'queued' ORDER BY id LIMIT ?", project.id, QUEUE)
+    among = ", ".join(str(run.idea_id) for run in runs)
+    of_runs = {idea.id: idea for idea in fetch(conn, Idea, f"WHERE id IN ({among})")}
+    ready = fetch(
+        conn,
+        Idea,
+        "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id LIMIT ?",
+        *(project.id, QUEUE - len(runs)),
+    )
     waiting = [
-        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[])
+        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[], lost=[])
         for run in runs
-        if (idea := titles[run.idea_id]) is not None
+        if (idea := of_runs.get(run.idea_id)) is not None
     ]
-    ideas = fetch(conn, Idea, "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id", project.id)
-    links, statuses = links_of(conn, project.id)
-    ready = [
-        Queued(
-            ref=ref("idea", idea.id),
-            title=idea.title,
-            priority=idea.priority,
-            blocked_by=[ref("idea", other) for other in blocked_by(idea.id, links, statuses)] if links else [],
-        )
-        for idea in ideas
+    return waiting + [
+        Queued(ref=view.ref, title=view.title, priority=view.priority, blocked_by=view.blocked_by, lost=view.lost)
+        for view in idea_views(conn, ready)
     ]
-    return waiting + ready
+
+
+def _waiting_comments(conn: Store, project: Project) -> int:
+    """How many comments in the inbox nobody has acknowledged."""
+    count: int = conn.execute(
+        "SELECT count(*) FROM comments WHERE project_id = ? AND priority IS NOT NULL AND acked_at IS NULL",
+        (project.id,),
+    ).fetchone()[0]
+    return count
 
 
 def _counts(conn: Store, table: str, column: str, project: Project) -> dict[str, int]:
-    rows = conn.execute(
-        f"SELECT coalesce({column}, 'open'), count(*) FROM {table} WHERE project_id = ? GROUP BY 1",  # noqa: S608
-        (project.id,),
-    )
-    return dict(rows.fetchall())
+    counted = f"SELECT {column}, count(*) FROM {table} WHERE project_id = ? GROUP BY {column}"  # noqa: S608
+    return {row[0] or "open": row[1] for row in conn.execute(counted, (project.id,))}
 
 
 def _scoring(conn: Store, project: Project) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.campaign.words import IdeaStatus
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
 
@@ -17,7 +18,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IdeaView(View, frozen=True, kw_only=True):
-    """An idea; `blocked_by` are the ideas that it still waits for."""
+    """An idea; `blocked_by` are the ideas that it still waits for, `lost` those of them that no longer run."""
 
     ref: str
     title: str
@@ -34,6 +35,7 @@ class IdeaView(View, frozen=True, kw_only=True):
     attempts: int | None
     created_at: str
     blocked_by: list[str] = []
+    lost: list[str] = []
 
 
 class RunView(View, frozen=True, kw_only=True):
@@ -61,10 +63,12 @@ class RunView(View, frozen=True, kw_only=True):
 
 
 class AgentView(View, frozen=True, kw_only=True):
-    """An agent, one launched harness process."""
+    """An agent, one launched harness process, on a run or on a sweep."""
 
     ref: str
+    role: str
     run: str | None
+    sweep: str | None
     harness: str
     model: str | None
     state: str
@@ -114,10 +118,11 @@ class CandidateView(View, frozen=True, kw_only=True):
 
 
 class CommentView(View, frozen=True, kw_only=True):
-    """A comment and what it is on."""
+    """A comment, what it is on, and what the thread is about that it belongs to."""
 
     ref: str
     target: str
+    about: str
     kind: str
     author: str
     body: str
@@ -246,8 +251,9 @@ def _candidate(
     )
 
 
-def idea_view(idea: Idea, blocked_by: Iterable[int] = ()) -> IdeaView:
-    """An idea, with the ideas that block it."""
+def idea_view(idea: Idea, blockers: Iterable[tuple[int, IdeaStatus]] = ()) -> IdeaView:
+    """An idea, with the ideas that block it and their statuses."""
+    blocked_by = list(blockers)
     return IdeaView(
         ref=ref("idea", idea.id),
         title=idea.title,
@@ -263,7 +269,8 @@ def idea_view(idea: Idea, blocked_by: Iterable[int] = ()) -> IdeaView:
         family=idea.family,
         attempts=idea.attempts,
         created_at=idea.created_at,
-        blocked_by=[ref("idea", other) for other in blocked_by],
+        blocked_by=[ref("idea", other) for other, _ in blocked_by],
+        lost=[ref("idea", other) for other, status in blocked_by if status in ("parked", "rejected")],
     )
 
 
@@ -296,7 +303,9 @@ def agent_view(agent: Agent) -> AgentView:
     """An agent; nothing of its token."""
     return AgentView(
         ref=agent.name,
+        role=agent.role,
         run=_maybe("run", agent.run_id),
+        sweep=_maybe("sweep", agent.sweep_id),
         harness=agent.harness,
         model=agent.model,
         state=agent.state,
@@ -319,6 +328,7 @@ def comment_view(conn: Store, comment: Comment) -> CommentView:
     return CommentView(
         ref=ref("comment", comment.id),
         target=target_name(conn, comment.target_kind, comment.target_id) or "",
+        about=target_name(conn, comment.about_kind, comment.about_id) or "",
         kind=comment.kind,
         author=comment.actor,
         body=comment.body,
@@ -371,9 +381,9 @@ def target_name(conn: Store, kind: str | None, number: int | None) -> str | None
     return ref(kind, number)
 
 
-def comments_on(conn: Store, kind: str, number: int) -> list[CommentView]:
-    """The comments on one thing, oldest first."""
-    found = fetch(conn, Comment, "WHERE target_kind = ? AND target_id = ? ORDER BY id", kind, number)
+def comments_about(conn: Store, kind: str, number: int) -> list[CommentView]:
+    """The comments on one thing and the replies to them, oldest first."""
+    found = fetch(conn, Comment, "WHERE about_kind = ? AND about_id = ? ORDER BY id", kind, number)
     return [comment_view(conn, comment) for comment in found]
 
 

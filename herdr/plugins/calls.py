@@ -62,7 +62,9 @@ def start(implementation: HookImpl, hook: str, arguments: Mapping[str, Any], *, 
         if trace:
             spent = (time.perf_counter() - begun) * 1000
             outcome = answer.error or ("None" if answer.value is None else type(answer.value).__name__)
-            print(f"herdr: {plugin} {hook} {spent:.1f} ms: {outcome}", file=sys.stderr, flush=True)
+            # In one piece: another plugin's thread may be writing its line.
+            sys.stderr.write(f"herdr: {plugin} {hook} {spent:.1f} ms: {outcome}\n")
+            sys.stderr.flush()
         future.set_result(answer)
 
     threading.Thread(target=work, name=f"{plugin} {hook}", daemon=True).start()

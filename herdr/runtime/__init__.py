@@ -1,1 +1,1 @@
-"""Where agents run: the interface, the pane runtime on tmux, and the wrapper that every agent's process has."""
+"""Where agents run: the interface, the runtimes (tmux and background), and every agent's wrapper process."""

@@ -14,6 +14,12 @@ import msgspec
 
 from herdr.api import ScreenRules, SendRules
 
+#: Why a text does not reach an agent that has no terminal (the page, "Steer a running worker").
+CANNOT_RECEIVE = (
+    'with runtime = "subprocess" an agent runs in the background and cannot receive text;'
+    " the brief of the idea's next run carries comments"
+)
+
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True):
     """Frozen, built by keyword."""
@@ -37,7 +43,7 @@ class LaunchRequest(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a live agent is: tmux ids (never names)."""
+    """Where a live agent is: tmux ids (never names); without tmux `pane` is its log file, and the rest is ""."""
 
     session: str
     window: str
@@ -98,7 +104,12 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
 
 class Runtime(Protocol):
-    """A place where agents run. All methods are coroutines and none blocks the loop."""
+    """A place where agents run. All methods are coroutines and none blocks the loop.
+
+    `mode` says how harnesses are launched there: `headless` where there is no terminal to read or to type into.
+    """
+
+    mode: Literal["interactive", "headless"]
 
     async def launch(self, request: LaunchRequest) -> Place:
         """Open a window and start the wrapper in it; returns once tmux has it, not once the agent is ready."""
@@ -150,3 +161,6 @@ class Runtime(Protocol):
 
     async def close(self, place: Place) -> None:
         """Close the window; the process must have ended before."""
+
+    async def aclose(self) -> None:
+        """Let go of the place; agents live on."""

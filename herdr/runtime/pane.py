@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -24,17 +23,12 @@ from herdr.mux.errors import ServerGone, TmuxError
 from herdr.mux.server import TmuxServer
 from herdr.mux.typing import resume_submit, submit
 from herdr.mux.windows import PaneInfo, kill_window, list_panes, open_window, prune_ended, set_title
-from herdr.runtime import wrapper
 from herdr.runtime.api import Delivery, LaunchRequest, Place, Runtime, Screen
 from herdr.runtime.ending import end_agent
-from herdr.runtime.launchfile import read_process, revoke_launch, write_launch
+from herdr.runtime.launchfile import read_process, revoke_launch, wrapper_argv, write_launch
 from herdr.runtime.processes import MARK
 
 log = logging.getLogger("herdr.runtime")
-
-#: -I and -S: nothing of the user's Python can get into an agent's way, and it starts in a fifth of the time.
-#: UTF-8 whatever the locale, so that arguments are passed on byte for byte.
-WRAPPER = (sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__)
 
 #: tmux dates a pane's output in whole seconds and tells when the date changes, so more can follow unannounced for
 #: this long, in seconds, with some room for a busy machine.
@@ -61,6 +55,8 @@ class PaneRuntime(Runtime):
     A place is good after `launch` or `find` gave it, and as long as the tmux server lives: a new server gives the
     same ids to other panes. So a daemon that starts calls `find` for the agents that it knows.
     """
+
+    mode: Literal["interactive", "headless"] = "interactive"
 
     def __init__(
         self, server: TmuxServer, project: str, cwd: Path, *, width: int = 200, height: int = 50
@@ -119,11 +115,10 @@ class PaneRuntime(Runtime):
             HerdrError: it could not be started; nothing of it runs, and nothing will.
         """
         await anyio.to_thread.run_sync(write_launch, request)
-        argv = (*WRAPPER, "--agent", str(request.agent_id), "--dir", str(request.state_dir))
         try:
             client = await self._connected()
             window, pane = await open_window(
-                client, request.name, request.cwd, argv, width=self._width, height=self._height
+                client, request.name, request.cwd, wrapper_argv(request), width=self._width, height=self._height
             )
         except HerdrError:
             # tmux may have begun before it failed.

@@ -17,12 +17,13 @@ READING = frozenset(
 WRITING = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
 SCHEMA_PRAGMAS = frozenset(
     {
-        "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo",
+        "data_version", "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_list",
+        "table_xinfo",
     }
 )  # fmt: skip
 OWN_PRAGMAS = SCHEMA_PRAGMAS | {
-    "data_version", "foreign_key_check", "integrity_check", "optimize", "quick_check", "query_only",
-    "user_version", "wal_checkpoint",
+    "foreign_key_check", "integrity_check", "optimize", "quick_check", "query_only", "user_version",
+    "wal_checkpoint",
 }  # fmt: skip
 #: They reach outside the database, or make a gigabyte out of one row.
 DANGEROUS_FUNCTIONS = frozenset(
@@ -30,11 +31,13 @@ DANGEROUS_FUNCTIONS = frozenset(
 )
 #: What a person may change by SQL; all else belongs to the daemon or has a command that keeps the rules.
 PERSON_MAY_UPDATE = {
-    "ideas": frozenset({"hypothesis", "plan", "status", "priority", "harness", "model", "family", "attempts"}),
+    "ideas": frozenset({"hypothesis", "plan", "priority", "harness", "model", "family", "attempts"}),
     "comments": frozenset({"acked_at", "acked_by"}),
 }
 PERSON_MAY_INSERT = frozenset({"comments"})
-SECRET = ("agents", "token_hash")
+SECRETS = frozenset({("agents", "token_hash"), ("tokens", "hash")})
+#: Where full-text search keeps its index. SQLite itself writes there while a statement runs, and nobody else may.
+INDEXES = ("ideas_fts_", "comments_fts_")
 
 WORDS = {
     sqlite3.SQLITE_INSERT: "insert into",
@@ -59,6 +62,9 @@ def own(action: int, first: str | None, _second: str | None, _database: str | No
     if action in WRITING:
         if first == "events":
             return ALLOW if action == sqlite3.SQLITE_INSERT and inside is not None else DENY
+        if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+            # A full-text table asks this when it is opened; SQLite itself lets no statement change that table.
+            return ALLOW
         return DENY if (first or "").startswith("sqlite_") and first != "sqlite_sequence" else ALLOW
     if action == sqlite3.SQLITE_PRAGMA:
         return ALLOW if first in OWN_PRAGMAS else DENY
@@ -67,7 +73,7 @@ def own(action: int, first: str | None, _second: str | None, _database: str | No
 
 def agent(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
     """The policy for an agent's `piloop sql`: read everything but the hashes of tokens, change nothing."""
-    if action == sqlite3.SQLITE_READ and (first, second) == SECRET:
+    if action == sqlite3.SQLITE_READ and (first, second) in SECRETS:
         return BLANK
     if action == sqlite3.SQLITE_FUNCTION:
         return DENY if (second or "").lower() in DANGEROUS_FUNCTIONS else ALLOW
@@ -91,16 +97,23 @@ POLICIES: dict[Policy, Authorizer] = {"own": own, "person": person, "agent": age
 
 
 class Recorder:
-    """A policy that remembers what it refused first, because SQLite only says `not authorized`."""
+    """A policy that remembers what it refused first, because SQLite only says `not authorized`.
+
+    `running` is set once the statement itself is allowed and runs: what SQLite then prepares on its own account
+    keeps the full-text index.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.decide = POLICIES[policy]
         self.refused: str | None = None
+        self.running = False
 
     def __call__(
         self, action: int, first: str | None, second: str | None, database: str | None, inside: str | None
     ) -> int:
         """Answer SQLite, whose question this is."""
+        if self.running and action in WRITING and (first or "").startswith(INDEXES):
+            return ALLOW
         answer = self.decide(action, first, second, database, inside)
         if answer == DENY and self.refused is None:
             name = ".".join(part for part in (first, second) if part)

@@ -27,6 +27,13 @@ class Project(Row, frozen=True, kw_only=True):
     path: str
     state: str
     state_reason: str | None
+    stopped_at: str | None
+    stopped_by: str
+    resumed_at: str | None
+    held_since: str | None
+    spent: float | None
+    spent_at: str | None
+    spend_error: str | None
     config: str
     config_error: str | None
     evaluator_id: int | None
@@ -61,6 +68,8 @@ class Idea(Row, frozen=True, kw_only=True):
     family: str | None
     attempts: int | None
     outside_key: str | None
+    sweep_id: int | None
+    sweeps: int
     created_at: str
 
 
@@ -90,12 +99,49 @@ class Run(Row, frozen=True, kw_only=True):
     settled_at: str | None
 
 
+class Sweep(Row, frozen=True, kw_only=True):
+    """Work of a research or watchdog agent, which tries no idea; `ideas` is how many it may file of its own."""
+
+    table: ClassVar[str] = "sweeps"
+    project_id: int
+    role: str
+    trigger: str
+    ideas: int
+    state: str
+    end_detail: str | None
+    base_id: int
+    harness: str
+    model: str | None
+    worktree: str | None
+    brief: str | None
+    failed_starts: int
+    cancel_requested: bool
+    queued_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class Anomaly(Row, frozen=True, kw_only=True):
+    """Something that the watchdog is told of; an incident asks for a sweep of its own."""
+
+    table: ClassVar[str] = "anomalies"
+    project_id: int
+    kind: str
+    target_kind: str
+    target_id: int
+    detail: str
+    incident: bool
+    sweep_id: int | None
+    at: str
+
+
 class Agent(Row, frozen=True, kw_only=True):
-    """One launched harness process."""
+    """One launched harness process; it works on a run or on a sweep."""
 
     table: ClassVar[str] = "agents"
     project_id: int
     run_id: int | None
+    sweep_id: int | None
     role: str
     harness: str
     model: str | None
@@ -157,6 +203,7 @@ class Candidate(Row, frozen=True, kw_only=True):
     on_trunk: bool
     judged_at: str | None
     judged_by: str | None
+    judge_again: bool
     created_at: str
 
     @property
@@ -193,6 +240,8 @@ class Comment(Row, frozen=True, kw_only=True):
     kind: str
     body: str
     priority: int | None
+    about_kind: str | None
+    about_id: int | None
     acked_at: str | None
     acked_by: str | None
     actor: str

@@ -25,7 +25,7 @@ VALUE_BYTES = 4_000_000
 TABLE_FUNCTIONS = """
 SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_foreign_key_list(''), pragma_index_info(''),
     pragma_index_list(''), pragma_index_xinfo(''),
-    pragma_table_info(''), pragma_table_list, pragma_table_xinfo('')
+    pragma_table_info(''), pragma_table_list, pragma_table_xinfo(''), ideas_fts, comments_fts LIMIT 0
 """
 
 # The rules of a person's SQL that no authorizer can see. A BEFORE trigger, so that the event triggers of the same
@@ -34,21 +34,18 @@ GUARDS = """
 CREATE TEMP TABLE IF NOT EXISTS session (actor TEXT NOT NULL);
 DELETE FROM session;
 INSERT INTO session VALUES ({actor});
-CREATE TEMP TRIGGER IF NOT EXISTS idea_owned BEFORE UPDATE OF status ON main.ideas
-WHEN OLD.status IS NOT NEW.status AND 'scheduled' IN (OLD.status, NEW.status)
-BEGIN SELECT RAISE(ABORT, 'the daemon schedules ideas; cancel the run first (piloop run cancel)'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS idea_actor
-BEFORE UPDATE OF hypothesis, plan, status, priority, harness, model, family, attempts ON main.ideas
+BEFORE UPDATE OF hypothesis, plan, priority, harness, model, family, attempts ON main.ideas
 BEGIN
     UPDATE ideas SET actor = (SELECT actor FROM session), updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
     WHERE id = NEW.id;
 END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_acker BEFORE UPDATE OF acked_at, acked_by ON main.comments
 WHEN NEW.acked_at IS NOT NULL AND NEW.acked_by IS NOT (SELECT actor FROM session)
-BEGIN SELECT RAISE(ABORT, 'set acked_by to who you are (see $PILOOP_ACTOR; human by default)'); END;
+BEGIN SELECT RAISE(ABORT, 'set acked_by to who you are: human'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_author BEFORE INSERT ON main.comments
 WHEN NEW.actor IS NOT (SELECT actor FROM session)
-BEGIN SELECT RAISE(ABORT, 'set actor to who you are (see $PILOOP_ACTOR; human by default)'); END;
+BEGIN SELECT RAISE(ABORT, 'set actor to who you are: human'); END;
 CREATE TEMP TRIGGER IF NOT EXISTS comment_replaced BEFORE INSERT ON main.comments
 WHEN EXISTS (SELECT 1 FROM main.comments WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'a comment cannot be replaced; add another'); END;
@@ -58,7 +55,8 @@ BEGIN SELECT RAISE(ABORT, 'a comment cannot be replaced; add another'); END;
 EDITS = [f"update {table} ({', '.join(sorted(columns))})" for table, columns in PERSON_MAY_UPDATE.items()]
 ALLOWED = {
     "agent": "agents may only read",
-    "person": f"people may read everything, insert comments, {', '.join(EDITS)}",
+    "person": f"people may read everything, insert comments, {', '.join(EDITS)};"
+    " `piloop idea` moves an idea from status to status",
 }
 
 
@@ -94,12 +92,14 @@ def run_sql(store: Store, statement: str, policy: Literal["person", "agent"], li
     usual_bytes = limit_value(store, VALUE_BYTES)
     store.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     store.set_authorizer(recorder)
+    store.set_trace_callback(lambda text: started(recorder, statement, text))
     try:
         with store_errors(store.path):
             return fetch(store, statement, limit)
     except (HerdrError, sqlite3.Warning) as error:
         raise explain(error, recorder, policy) from error
     finally:
+        store.set_trace_callback(None)
         store.set_authorizer(own)
         store.set_progress_handler(None, 0)
         limit_value(store, usual_bytes)
@@ -116,6 +116,12 @@ def prepare(store: Store, policy: Literal["person", "agent"]) -> None:
                 store.executescript(GUARDS.format(actor=actor))
     finally:
         store.set_authorizer(own)
+
+
+def started(recorder: Recorder, statement: str, text: str) -> None:
+    """Take note that the statement itself has been allowed and runs: SQLite tells of each that it starts."""
+    if text.strip() and statement.strip().startswith(text.strip()):
+        recorder.running = True
 
 
 def anything(*_question: str | int | None) -> int:

@@ -51,7 +51,7 @@ def test_the_plugin_answers_the_hook(make_context: MakeContext) -> None:
     manager.register(herdr_briefs)
     manager.check_pending()
     assert manager.hook.herdr_brief(context=make_context()) == compose(make_context())
-    assert manager.hook.herdr_brief(context=make_context(role="watchdog")) is None
+    assert manager.hook.herdr_brief(context=make_context(role="lead")) is None
 
 
 def test_the_order_of_the_sections(make_context: MakeContext) -> None:

@@ -58,6 +58,7 @@ def test_the_third_failed_start_ends_the_run() -> None:
         ({"failure": "quota"}, "failed", "process_error", True),
         ({"blocked": True, "commits": 1}, "failed", "blocked", True),
         ({"start_failed": True, "exit_status": 1}, "failed", "start_failed", True),
+        ({"stopped": True, "commits": 1}, "cancelled", "stopped", False),
         ({"timed_out": True, "commits": 1, "exit_signal": 9}, "timed_out", "timed_out", True),
         ({"timed_out": True, "lost": True}, "timed_out", "timed_out", True),
         ({"cancelled": True, "commits": 1}, "cancelled", "cancelled", False),
@@ -90,6 +91,7 @@ NOTHING = run_outcome(RunFacts())
 TIMED_OUT = run_outcome(RunFacts(timed_out=True))
 NEVER_STARTED = run_outcome(RunFacts(start_failed=True))
 CANCELLED = run_outcome(RunFacts(cancelled=True))
+STOPPED = run_outcome(RunFacts(stopped=True))
 LOST = run_outcome(RunFacts(lost=True))
 
 
@@ -106,6 +108,8 @@ LOST = run_outcome(RunFacts(lost=True))
         (NEVER_STARTED, 1, "ready"),
         (NEVER_STARTED, 2, "parked"),
         (CANCELLED, 0, "parked"),
+        (STOPPED, 0, "ready"),
+        (STOPPED, 2, "ready"),
         (LOST, 0, "scheduled"),
         (LOST, 2, "scheduled"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herdr.campaign.queue import OpenRun, ReadyIdea, Rotation, Start, next_runs
+from herdr.campaign.queue import Exploring, OpenRun, ReadyIdea, Rotation, Start, next_runs
 
 HEAD = 100
 
@@ -21,10 +21,12 @@ def choose(
     ideas: Sequence[ReadyIdea],
     open_runs: Sequence[OpenRun] = (),
     slots: int = 9,
+    exploring: Exploring | None = None,
     **rotation: Any,
 ) -> list[Start]:
     rotation.setdefault("harnesses", ("a", "b"))
-    return next_runs(ideas, open_runs, Rotation(**rotation), slots=slots, head=HEAD)
+    queue = sorted(ideas, key=lambda idea: (idea.priority, idea.id))
+    return next_runs(queue, open_runs, Rotation(**rotation), slots=slots, head=HEAD, exploring=exploring)
 
 
 def worker(harness: str, idea: int = 99) -> OpenRun:
@@ -116,7 +118,8 @@ running = st.builds(OpenRun, harness=names, idea=st.integers(1, 30), role=st.sam
 def test_what_starts_keeps_every_limit(
     ideas: list[ReadyIdea], open_runs: list[OpenRun], rotation: Rotation, slots: int
 ) -> None:
-    starts = next_runs(ideas, open_runs, rotation, slots=slots, head=HEAD)
+    queue = sorted(ideas, key=lambda idea: (idea.priority, idea.id))
+    starts = next_runs(queue, open_runs, rotation, slots=slots, head=HEAD)
     by_id = {idea.id: idea for idea in ideas}
     workers = sum(run.role == "worker" for run in open_runs)
     assert len(starts) <= max(0, slots - workers)
@@ -144,3 +147,43 @@ def assert_nothing_was_left_out(
         if not waiting.blocked_by and waiting.id not in taken:
             wanted = rotation.harnesses if waiting.harness is None else [waiting.harness]
             assert all(busy[harness] >= rotation.caps.get(harness, 10**9) for harness in wanted)
+
+
+def pinned(number: int, priority: int = 4, **pins: Any) -> ReadyIdea:
+    return idea(number, priority, base=40, base_bar=40, **pins)
+
+
+def explore(every: int, plain: int, *ideas: ReadyIdea, slots: int = 1, **rotation: Any) -> list[int]:
+    plains = [idea(number) for number in range(1, 9)]
+    exploring = Exploring(every=every, plain=plain, pinned=ideas)
+    starts = choose([*plains, *ideas], slots=slots, exploring=exploring, **rotation)
+    return [start.idea for start in starts]
+
+
+def test_a_pinned_idea_starts_when_none_did_for_too_long_whatever_its_priority() -> None:
+    assert explore(4, 2, pinned(90)) == [1]
+    assert explore(4, 3, pinned(90)) == [90]
+    assert explore(4, 3, pinned(90, 3), pinned(91)) == [90]
+    assert explore(0, 99, pinned(90)) == [1]
+    assert explore(1, 0, pinned(90)) == [90]
+
+
+def test_exploring_waits_for_nothing_when_no_pinned_idea_can_start() -> None:
+    assert explore(4, 3) == [1]
+    assert explore(4, 3, pinned(90, harness="z"), caps={"z": 0}) == [1]
+
+
+def test_every_so_many_runs_explore_within_one_batch_too() -> None:
+    assert explore(3, 0, pinned(90), pinned(91), slots=7) == [1, 2, 90, 3, 4, 91, 5]
+
+
+@given(st.integers(1, 6), st.integers(0, 6), st.integers(1, 8))
+def test_any_so_many_runs_in_a_row_have_a_pinned_one_while_one_can_start(
+    every: int, plain: int, slots: int
+) -> None:
+    ideas = [pinned(90 + number) for number in range(slots)]
+    started = [number >= 90 for number in explore(every, plain, *ideas, slots=slots)]
+    assert len(started) == slots
+    # What ran before may have been too long already: from the first one that starts now it holds.
+    history = [False] * min(plain, every - 1) + started
+    assert all(any(history[begin : begin + every]) for begin in range(len(history) - every + 1))

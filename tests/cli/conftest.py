@@ -26,6 +26,10 @@ direction = "lower"
 role = "primary"
 [roles.worker]
 max_concurrent = 1
+[roles.research]
+max_ideas = 0
+[roles.watchdog]
+interval = 0
 [harness.fake]
 interactive = ["sh", "agent.sh"]
 received = "received: {text}"

@@ -41,7 +41,7 @@ def test_ideas_are_filed_listed_and_shown(project: Path, piloop: Command) -> Non
     shown = piloop("idea", "show", "idea#1")
     assert "It is too large." in shown
     assert json.loads(piloop("idea", "show", "2", "--json"))["idea"]["priority"] == 1
-    assert piloop("idea", "list", "--status", "done", "--json").strip() == "[]"
+    assert json.loads(piloop("idea", "list", "--status", "done", "--json")) == {"ideas": [], "left_out": 0}
 
 
 def test_runs_are_listed_shown_and_cancelled(one_run: Any, store: Store, piloop: Command) -> None:
@@ -135,9 +135,21 @@ def test_comments_are_added_listed_and_shown(
     assert json.loads(piloop("comment", "list", "tiny", "--kind", "finding", "--json"))[0]["ref"] == "comment#1"
 
 
+def test_texts_may_start_with_a_dash(one_run: Any, piloop: Command, typed: Any) -> None:
+    one_run()
+    piloop("comment", "add", "run#1", "- half as good\n- twice as fast", "--kind=finding")
+    assert json.loads(piloop("comment", "show", "1", "--json"))["body"] == "- half as good\n- twice as fast"
+    piloop("idea", "add", "--hypothesis=-5 % is it", "-h in a title", "--plan", "-- then this")
+    shown = json.loads(piloop("idea", "show", "2", "--json"))["idea"]
+    assert (shown["title"], shown["hypothesis"], shown["plan"]) == ("-h in a title", "-5 % is it", "-- then this")
+    assert "1" in piloop("sql", "-- a remark\nSELECT 1")
+    assert "No such option" in typed("piloop", "comment", "add", "run#1", "--knid", "note", "x").err
+
+
 def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command, typed: Any) -> None:
     one_run()
-    update(store, Project, 1, {"config_error": "name: wrong", "actor": "daemon"})
+    held = {"held_since": "2026-01-01T00:00:00.000Z", "spent": 3.5, "spend_error": "no luck"}
+    update(store, Project, 1, {"config_error": "name: wrong", **held, "actor": "daemon"})
     assert "tiny is paused" in piloop("pause", "--reason", "lunch")
     status = piloop("status")
     for part in (
@@ -146,6 +158,9 @@ def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command
         "worker#1  busy",
         "run#1 idea#1 Try it",
         "name: wrong",
+        "too many starts failed; piloop resume",
+        "spent  $3.50  (the latest look failed: no luck)",
+        "sources  human 0 kept of 1 idea",
     ):
         assert part in status
     assert "is active" in piloop("resume", "tiny")

@@ -71,7 +71,7 @@ def test_the_full_file_indeed_sets_every_key(tmp_path: Path) -> None:
     assert fields(config.metrics[0]) == set(data["metrics"][0])
     assert fields(config.tracks["quality"]) == set(data["tracks"]["quality"])
     for role in Roles.__struct_fields__:
-        assert fields(getattr(config.roles, role)) == set(data["roles"][role])
+        assert fields(getattr(config.roles, role)) - {"triggers"} == set(data["roles"][role])
     assert fields(config.stop) - {"target"} == set(data["stop"])
     assert fields(config.spend) == set(data["spend"])
     assert fields(config.harness["mine"]) - OUR_HARNESS_KEYS == set(data["harness"]["mine"])
@@ -261,7 +261,8 @@ def test_the_environment_overrides_the_file(
 
 
 def test_reading_imports_nothing_heavy() -> None:
-    code = "import sys, herdr.config, herdr.home; print(*sys.modules)"
+    # What the interpreter loads for an editable install is not ours.
+    code = "import sys; old = set(sys.modules); import herdr.config, herdr.home; print(*set(sys.modules) - old)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"asyncio", "difflib", "importlib.resources", "jinja2", "libtmux", "pygit2", "pluggy"}
     assert heavy.isdisjoint(done.stdout.split())

@@ -11,10 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from herdr.config import LATER_KEYS, Config, HarnessKeys, Metric, Role, Tmux, later_keys, read_config, read_data
+from herdr.config import LATER_KEYS, Config, HarnessKeys, Metric, Tmux, later_keys, read_config, read_data
+from herdr.config.structs import ResearchRole, Role, Spend, Stop, WatchdogRole, WorkerRole
 from herdr.errors import HerdrError, UsageError
+from herdr.harness.configured import configured
+from herdr.harness.screen import read_screen
 from herdr.templates import is_stub, write_templates
 
+#: Shown once, for the worker.
+ROLE = {*Role.__struct_fields__} - {"timeout"}
 NAMES = ["brief.md", "evaluate.py", "piloop.toml"]
 
 
@@ -89,10 +94,31 @@ def test_every_option_is_shown_and_right(make_repo: Callable[..., Path]) -> None
     assert set(data) == set(Config.__struct_fields__) - known
     assert set(data["tmux"]) == set(Tmux.__struct_fields__)
     assert set(data["harness"]["mine"]) == set(HarnessKeys.__struct_fields__) - known
-    assert set(data["roles"]["worker"]) == set(Role.__struct_fields__) - known
+    assert set(data["roles"]["worker"]) == set(WorkerRole.__struct_fields__) - known
+    assert set(data["roles"]["research"]) >= set(ResearchRole.__struct_fields__) - ROLE - known
+    assert set(data["roles"]["watchdog"]) >= set(WatchdogRole.__struct_fields__) - ROLE - known
+    assert set(data["stop"]) == set(Stop.__struct_fields__)
+    assert set(data["spend"]) == set(Spend.__struct_fields__)
     assert {key for metric in data["metrics"] for key in metric} == set(Metric.__struct_fields__) - known
     prose = re.sub(r"\n# *", " ", text)
     assert all(re.search(rf"[ .]{key}\b", prose) for key in known)
+
+
+def test_the_harness_that_is_shown_reads_its_screen(make_repo: Callable[..., Path]) -> None:
+    root = make_repo()
+    write_templates(root, "p")
+    file = root / "piloop.toml"
+    file.write_text(re.sub(r"^#(?=\S)", "", file.read_text(), flags=re.MULTILINE))
+    rules = configured("mine", read_config(root, {}).harness["mine"], None).screen
+    screens = ("> ", "> do it\nworking\n>", "> half a text", "Do you trust this folder?", "starting")
+    read = [read_screen(rules, screen) for screen in screens]
+    assert [(one.state, one.composer, one.cause) for one in read] == [
+        ("idle", "", None),
+        ("busy", "", None),
+        ("idle", "half a text", "draft"),
+        ("blocked", None, "trust"),
+        ("unknown", None, None),
+    ]
 
 
 def later_features() -> set[str]:

@@ -9,13 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from herdr.home import Home
+from herdr.ops.core import Context, run
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Comment, Idea, Message, Project, Run, find, insert, update
@@ -50,6 +51,13 @@ margin = 1
 max_concurrent = {slots}
 timeout = {timeout}
 
+[roles.research]
+triggers = {research}
+
+[roles.watchdog]
+interval = 0
+triggers = {watchdog}
+{roles}
 [harness.scripted]
 interactive = [{python}, {worker}, "{{brief}}"]
 received = "received: {{text}}"
@@ -84,11 +92,22 @@ class Campaign:
     # --- setting up
 
     def configure(
-        self, *, slots: int = 2, timeout: float = 60, top: str = "", harness: str = "", more: str = ""
+        self,
+        *,
+        slots: int = 2,
+        timeout: float = 60,
+        research: Sequence[str] = (),
+        watchdog: Sequence[str] = (),
+        top: str = "",
+        roles: str = "",
+        harness: str = "",
+        more: str = "",
     ) -> None:
         quoted = {"python": sys.executable, "worker": str(WORKER), "log": str(self.log)}
         words = {name: json.dumps(value) for name, value in quoted.items()}
-        text = CONFIG.format(slots=slots, timeout=timeout, top=top, harness=harness, **words)
+        triggers = {"research": json.dumps(research), "watchdog": json.dumps(watchdog)}
+        texts = {"top": top, "roles": roles, "harness": harness}
+        text = CONFIG.format(slots=slots, timeout=timeout, **texts, **triggers, **words)
         (self.root / "piloop.toml").write_text(text + more)
 
     def register(self) -> None:
@@ -152,6 +171,9 @@ class Campaign:
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 
+    def git(self, *args: str) -> None:
+        subprocess.run(["git", *args], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
+
     # --- looking
 
     def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
@@ -184,11 +206,26 @@ class Campaign:
     def status(self, idea_id: int) -> str:
         return str(self.value("SELECT status FROM ideas WHERE id = ?", idea_id))
 
+    def ask(self, operation: str, **arguments: object) -> Any:
+        """Ask for an operation as a person does."""
+        context = Context(conn=self.store, home=self.home, actor="human", cwd=self.root)
+        return run(context, operation, arguments)
+
     def set_project(self, **values: object) -> None:
         update(self.store, Project, 1, {**values, "actor": "human"})
 
     def cancel(self, run_id: int) -> None:
         update(self.store, Run, run_id, {"cancel_requested": 1, "actor": "human"})
+
+
+def install_plugin(folder: Path, code: str) -> dict[str, str]:
+    """Install a plugin as a distribution of its own beside herdr; the environment that makes a daemon find it."""
+    info = folder / "test_plugin-1.dist-info"
+    info.mkdir(parents=True)
+    (folder / "test_plugin.py").write_text(code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: test-plugin\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[herdr]\ntest = test_plugin\n")
+    return {"PYTHONPATH": str(folder)}
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .conftest import Campaign, wait_until
+from .conftest import Campaign, install_plugin, wait_until
 
-#: A plugin that keeps the number of every fact it is told, installed as a distribution of its own on PYTHONPATH.
+#: A plugin that keeps the number of every fact it is told.
 PLUGIN = """
 import os
 from herdr.api import hookimpl
@@ -39,24 +39,14 @@ def herdr_release(event_id): keep("release", event_id)
 FACTS = ("agent.started", "agent.ended", "candidate.judged", "candidate.skipped", "head.moved", "run.settled")
 
 
-def install_plugin(folder: Path) -> dict[str, str]:
-    """Put the plugin beside herdr; the environment that makes a daemon find it."""
-    folder.mkdir()
-    (folder / "facts_plugin.py").write_text(PLUGIN)
-    info = folder / "facts_plugin-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: facts-plugin\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[herdr]\nfacts = facts_plugin\n")
-    return {"PYTHONPATH": str(folder), "FACTS_LOG": str(folder / "facts.log")}
-
-
 class Storm:
     """Starts the ideas, kills what it is told to kill, and checks what came of it."""
 
     def __init__(self, campaign: Campaign, seed: int) -> None:
         self.campaign = campaign
         self.random = random.Random(seed)
-        self.env = install_plugin(campaign.root.parent / "plugin")
+        folder = campaign.root.parent / "plugin"
+        self.env = install_plugin(folder, PLUGIN) | {"FACTS_LOG": str(folder / "facts.log")}
         self.ideas = 0
 
     def add_ideas(self, count: int) -> None:

@@ -145,3 +145,13 @@ def leftovers(campaign: Campaign) -> list[int]:
         if mark.startswith(f"{campaign.home.root.resolve()}:") and process.pid != os.getpid():
             found.append(process.pid)
     return found
+
+
+def test_a_daemon_that_ends_its_agents_starts_no_other(campaign: Campaign) -> None:
+    for number in range(6):
+        campaign.idea(f"dead {number}", "exit 3")
+    campaign.start()
+    campaign.wait("SELECT 1 FROM agents WHERE state = 'ended'")
+    campaign.stop(signal.SIGUSR2)
+    assert campaign.value("SELECT count(*) FROM agents WHERE state <> 'ended'") == 0
+    assert not leftovers(campaign)

@@ -53,10 +53,14 @@ async def _steer(server: TmuxServer, root: Path, brief: Path, width: int) -> Non
     try:
         _, pane = await open_window(client, "worker", root, argv, width=width, height=24)
         with anyio.fail_after(40):
-            while not (seen := await capture(client, pane)) or (
-                read_screen(harness.screen, seen.text).state != "idle"
-            ):
+            shown: list[str] = []
+            while shown[-1:] != ["idle"]:
+                if (seen := await capture(client, pane)) is not None:
+                    shown.append(read_screen(harness.screen, seen.text).state)
                 await anyio.sleep(0.02)
+            # It looks idle only when it waits for a word.
+            assert "busy" in shown
+            assert "How many are too many?" in seen.text
             delivery = await submit(client, pane, STEER, screen=harness.screen, send=harness.send)
             assert delivery.state == "received", delivery
             seen = await capture(client, pane)

@@ -28,9 +28,12 @@ def test_it_reads_the_brief_and_leaves_nothing_in_the_worktree(context: Context)
     assert isinstance(AIDER, Harness)
 
 
-def test_a_headless_one_ends_after_its_prompt(context: Context) -> None:
-    launch = AIDER.launch(context(mode="headless"))
-    assert launch.argv[-2:] == ("--message", context().prompt)
+def test_a_headless_one_takes_the_brief_as_its_only_message(context: Context) -> None:
+    given = context(mode="headless")
+    launch = AIDER.launch(given)
+    assert launch.argv[launch.argv.index("--message-file") + 1] == str(given.brief)
+    assert "--read" not in launch.argv
+    assert "--yes-always" in launch.argv
     assert launch.prompt_in_argv
 
 

@@ -35,8 +35,15 @@ def test_the_prompt_comes_before_the_tools_and_a_flag_after_them(context: Contex
     )  # fmt: skip
     assert CLAUDE.launch(given).prompt_in_argv
     assert "--model" not in CLAUDE.launch(context()).argv
-    assert CLAUDE.launch(context(mode="headless")).argv[:4] == ("claude", "-p", "--output-format", "json")
     assert isinstance(CLAUDE, Harness)
+
+
+def test_a_headless_one_prints_each_message_and_asks_nothing(context: Context) -> None:
+    given = context(mode="headless")
+    launch = CLAUDE.launch(given)
+    assert launch.argv[:6] == ("claude", "-p", "--output-format", "stream-json", "--verbose", given.prompt)
+    assert launch.argv[6:] == CLAUDE.launch(context()).argv[2:]
+    assert launch.prompt_in_argv
 
 
 def test_it_runs_on_a_profile_of_its_own_without_updates(context: Context) -> None:

@@ -48,8 +48,16 @@ def test_it_starts_without_its_daemon_and_with_the_prompt(context: Context) -> N
     assert launch.argv == ("codex", "--no-daemon", "--no-alt-screen", "--model", "gpt", context().prompt)
     assert launch.env == {"CODEX_HOME": str(context().state_dir / "codex")}
     assert launch.prompt_in_argv
-    assert CODEX.launch(context(mode="headless")).argv[:3] == ("codex", "exec", "--json")
     assert isinstance(CODEX, Harness)
+
+
+def test_a_headless_one_prints_events_and_needs_no_trust(context: Context) -> None:
+    given = context(mode="headless", model="gpt")
+    launch = CODEX.launch(given)
+    exec_json = ("codex", "exec", "--json", "--skip-git-repo-check")
+    assert launch.argv == (*exec_json, "--model", "gpt", given.prompt)
+    assert launch.prompt_in_argv
+    assert launch.env == CODEX.launch(context()).env
 
 
 def test_nothing_is_asked_and_the_sandbox_stays_on(context: Context) -> None:

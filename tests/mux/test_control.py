@@ -143,6 +143,21 @@ async def test_server_killed_fails_every_waiting_call(mux: Any) -> None:
         await mux.client.run("display-message", "-p", "x")
 
 
+async def test_a_client_that_somebody_detached_is_gone_and_the_session_lives_on(mux: Any) -> None:
+    mux.server.command("detach-client", "-s", mux.client.session)
+
+    async def gone() -> bool:
+        return bool(mux.client.gone)
+
+    await mux.until(gone)
+    lost: list[bool] = []
+    mux.client.on_gone(lambda: lost.append(True))
+    again = await ControlClient.open(mux.server.argv, mux.client.session, mux.server.environ)
+    assert await again.run("display-message", "-p", "#{session_id}") == [mux.client.session]
+    assert lost == [True]
+    await again.aclose()
+
+
 async def test_session_killed_is_gone_while_another_lives_on(mux: Any, tmp_path: Path) -> None:
     other = mux.server.ensure_session("other", tmp_path, 200, 50)
     client = await ControlClient.open(mux.server.argv, other.id, mux.server.environ)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
 from herdr.api import ScreenRules, SendRules
+from herdr.harness.screen import read_screen
+from herdr.mux.composer import may_stand
 from herdr.mux.typing import Patience, resume_submit
 
 pytestmark = pytest.mark.anyio
@@ -151,6 +155,25 @@ async def test_rule_07_messages_never_merge(mux: Any) -> None:
     assert resumed.state == "received"
     assert (await program.submit("def")).state == "received"
     assert program.messages == ["abc", "def"]
+
+
+@pytest.mark.parametrize(
+    ("screen", "stands"),
+    [
+        ("> \nstatus", False),
+        (f"* {WRAPPED}\n> \nstatus", False),
+        (f"> {WRAPPED}\nstatus", True),
+        (f"> {WRAPPED[:90]}\n  {WRAPPED[90:]}", True),
+        (f"> {WRAPPED[30:]}", True),
+        (f"> {WRAPPED[:-30]}", True),
+    ],
+)
+@pytest.mark.parametrize("blind", [False, True])
+async def test_rule_07_a_text_may_still_stand_where_the_rule_does_not_see_it(
+    screen: str, stands: bool, blind: bool
+) -> None:
+    rules = ScreenRules(composer=r"^> ?(?P<text>(?!))?" if blind else r"^> ?(?P<text>.*)$")
+    assert may_stand(read_screen(rules, screen), WRAPPED) is stands
 
 
 async def test_rule_07_the_enter_waits_until_the_paste_has_settled(mux: Any) -> None:
@@ -311,3 +334,12 @@ async def test_paste_leaves_no_buffer_behind(mux: Any) -> None:
     program = await mux.tui()
     await program.submit(SHORT)
     assert await mux.client.run("list-buffers") == []
+
+
+async def test_a_dialog_that_was_cleared_from_the_screen_does_not_hold_up_a_text(mux: Any) -> None:
+    # Clearing moves what stood on the screen into the history, where evidence is looked for.
+    fake = f"{sys.executable} -I -S {Path(__file__).with_name('fake_tui.py')} --log LOG"
+    program = await mux.open("sh", "-c", rf"printf 'Do you want to run this?\n\033[H\033[2J'; exec {fake}")
+    await program.shows("fake-tui ready")
+    send = SendRules(settle=0.1, received=r"^\* {text}$")
+    assert (await program.submit("hello", send=send)).state == "received"

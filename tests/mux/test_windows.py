@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from herdr.mux.capture import capture, capture_many
+from herdr.mux.control import ControlClient
 from herdr.mux.errors import TmuxError
-from herdr.mux.windows import kill_window, list_panes, open_window, prune_ended
+from herdr.mux.server import TmuxServer
+from herdr.mux.windows import kill_window, list_panes, open_window, prune_ended, set_title
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +151,30 @@ async def test_rule_10_an_80x24_terminal_changes_neither_size_nor_what_is_read(m
     await mux.until(detached)
     assert (await program.screen()) == before
     assert not mux.client.gone
+
+
+async def test_rule_10_utf8_is_forced_where_the_locale_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: Path
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    server = TmuxServer("herdr-c", tmp_path / "tmux.conf", os.environ)
+    server.ensure()
+    try:
+        session = server.ensure_session("größe 日本", tmp_path, 200, 50)
+        assert server.ensure_session("größe 日本", tmp_path, 200, 50) == session
+        client = await ControlClient.open(server.argv, session.id, server.environ)
+        _, pane = await open_window(client, "größe 日本", tmp_path, ["sh", "-c", "echo ✓ 日本; exec cat"], **SIZE)
+        await set_title(client, pane, "⠂ größe")
+        panes = {one.pane: one for one in await list_panes(client)}
+        assert (panes[pane].name, panes[pane].title) == ("größe 日本", "⠂ größe")
+        screen = await capture(client, pane)
+        while screen is not None and not screen.text:
+            screen = await capture(client, pane)
+        assert screen is not None
+        assert screen.text == "✓ 日本"
+        await client.aclose()
+    finally:
+        server.kill()
 
 
 async def test_rule_10_the_control_client_does_not_shrink_a_persons_window(mux: Any, terminal: Any) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from herdr.config import read_config
-from herdr.daemon.launcher import token_hash
 from herdr.home import Home
 from herdr.ops.core import Context, run
+from herdr.ops.orchestrator import token_hash
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Measurement, Project, Run, get, insert, update
 
@@ -70,6 +70,9 @@ class Campaign:
 
     def as_human(self, name: str, **arguments: object) -> Any:
         return run(Context(conn=self.store, home=self.home, actor="human", cwd=self.root), name, arguments)
+
+    def as_orchestrator(self, name: str, **arguments: object) -> Any:
+        return run(Context(conn=self.store, home=self.home, actor="orchestrator", cwd=self.root), name, arguments)
 
     def as_agent(self, agent: Agent, name: str, **arguments: object) -> Any:
         context = Context(conn=self.store, home=self.home, actor=agent.name, cwd=self.root, agent=agent)

@@ -80,7 +80,7 @@ def test_a_diff_is_against_the_parent_or_another_and_bounded(
     assert "+6" in first["text"]
     other = campaign.as_human("candidate.diff", candidate="candidate#3", against="candidate#2", stat=True)
     assert (other["old"], "size | 2 +-" in other["text"]) == ("candidate#2", True)
-    monkeypatch.setattr("herdr.ops.candidate.DIFF_LENGTH", 10)
+    monkeypatch.setattr("herdr.ops.candidate.reading.DIFF_LENGTH", 10)
     cut = campaign.as_human("candidate.diff", candidate="2")
     assert (len(cut["text"]), cut["cut"]) == (10, True)
     with pytest.raises(UsageError, match="has no parent"):
@@ -120,7 +120,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"target": "project#5", "body": "x"}, "there is no project#5"),
     ({"target": "worker#5", "body": "x"}, "there is no worker#5"),
     ({"target": "idea#1", "body": "x", "kind": "shout"}, "Invalid enum value"),
-    ({"target": "idea#1", "body": "x", "priority": 1}, "only an escalation has a priority"),
+    ({"target": "idea#1", "body": "x", "priority": 5}, "`int` <= 4"),
 ]
 
 

@@ -49,7 +49,7 @@ def test_an_agent_gets_its_answers_by_mailbox(campaign: Any, mailbox: Path) -> N
     agent = connect({"HERDR_MAILBOX": str(mailbox), "HERDR_TOKEN": "the token"}, campaign.root)
     assert agent.agent
     ideas = answered(campaign, mailbox, lambda: agent.call("idea.list"))
-    assert [i["ref"] for i in ideas] == ["idea#1"]
+    assert [i["ref"] for i in ideas["ideas"]] == ["idea#1"]
     added = answered(campaign, mailbox, lambda: agent.call("comment.add", target="run#1", body="done"))
     assert added["ref"] == "comment#1"
     assert campaign.as_human("comment.show", comment="1")["author"] == "worker#1"
@@ -109,6 +109,6 @@ def test_a_person_is_human_whatever_the_environment_claims(campaign: Any) -> Non
 def test_a_refused_operation_leaves_nothing_half_done(campaign: Any) -> None:
     with pytest.raises(HerdrError):
         campaign.as_human("idea.add", title="Half", after=["idea#99"])
-    assert campaign.as_human("idea.list") == []
+    assert campaign.as_human("idea.list")["ideas"] == []
     with pytest.raises(RefusedError):
         campaign.as_human("sql.run", statement="DELETE FROM ideas")

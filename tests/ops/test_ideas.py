@@ -35,14 +35,14 @@ def test_an_idea_is_filed_with_all_that_was_said(campaign: Any) -> None:
     assert (idea["status"], idea["source"], idea["blocked_by"]) == ("ready", "human", ["idea#1"])
     assert shown["links"]["after"] == ["idea#1"]
     assert campaign.as_human("idea.show", idea="1")["links"]["before"] == ["idea#2"]
-    listed = campaign.as_human("idea.list")
+    listed = campaign.as_human("idea.list")["ideas"]
     assert [(i["ref"], i["blocked_by"]) for i in listed] == [("idea#2", ["idea#1"]), ("idea#1", [])]
 
 
 def test_a_proposed_idea_waits_for_a_person(campaign: Any) -> None:
     campaign.as_human("idea.add", title="Maybe", proposed=True)
-    assert [i["status"] for i in campaign.as_human("idea.list")] == ["proposed"]
-    assert campaign.as_human("idea.list", status=["ready"]) == []
+    assert [i["status"] for i in campaign.as_human("idea.list")["ideas"]] == ["proposed"]
+    assert campaign.as_human("idea.list", status=["ready"])["ideas"] == []
 
 
 TITLES = {
@@ -113,4 +113,4 @@ def test_other_projects_are_out_of_an_agents_sight(campaign: Any) -> None:
         campaign.as_agent(agent, "idea.show", idea="idea#1")
     with pytest.raises(RefusedError, match="works for project tiny"):
         campaign.as_agent(agent, "idea.list", project="other")
-    assert [i["title"] for i in campaign.as_agent(agent, "idea.list")] == ["Ours"]
+    assert [i["title"] for i in campaign.as_agent(agent, "idea.list")["ideas"]] == ["Ours"]

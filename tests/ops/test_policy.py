@@ -13,26 +13,66 @@ from herdr.ops.core import EVERYONE, FAMILIES, OPERATIONS, Context, check
 ROLES = ("human", "orchestrator", "worker", "research", "watchdog", "lead")
 PEOPLE = {"human", "orchestrator"}
 READS = {
+    "agent.list",
     "candidate.diff",
     "candidate.list",
+    "candidate.series",
     "candidate.show",
     "comment.list",
     "comment.show",
     "event.list",
+    "history.pack",
     "idea.list",
     "idea.show",
+    "inbox.list",
+    "inbox.news",
     "project.list",
+    "project.live",
     "project.status",
     "run.list",
     "run.show",
+    "search.find",
     "sql.run",
+    "sql.schema",
 }
-FOR_PEOPLE = {"apply.find", "message.get", "message.send", "project.pause", "project.resume", "run.cancel"}
+FOR_PEOPLE = {
+    "agent.cancel",
+    "apply.find",
+    "candidate.remeasure",
+    "candidate.verdict",
+    "idea.base",
+    "idea.edit",
+    "idea.link",
+    "idea.park",
+    "idea.priority",
+    "idea.ready",
+    "idea.unlink",
+    "inbox.ack",
+    "inbox.reply",
+    "message.get",
+    "message.send",
+    "project.pause",
+    "project.resume",
+    "run.cancel",
+    "run.requeue",
+}
+OTHERS_MAY = {
+    "candidate.import": PEOPLE | {"research"},
+    "candidate.note": PEOPLE | {"research"},
+    "comment.add": set(ROLES),
+    "idea.add": PEOPLE | {"research", "lead"},
+    "idea.approve": {"human"},
+    "idea.develop": PEOPLE | {"research", "lead"},
+    "idea.reject": PEOPLE | {"research"},
+    "idea.seed": PEOPLE | {"research", "lead", "watchdog"},
+    "orchestrator.revoke": {"human"},
+    "orchestrator.token": {"human"},
+}
 
 
 def allowed() -> dict[str, set[str]]:
     table = {name: set(ROLES) for name in READS} | dict.fromkeys(FOR_PEOPLE, PEOPLE)
-    return {**table, "comment.add": set(ROLES), "idea.add": PEOPLE | {"research", "lead"}}
+    return table | OTHERS_MAY
 
 
 def test_the_table_of_operations_is_this_one(campaign: Any) -> None:
@@ -54,8 +94,8 @@ def test_the_table_of_operations_is_this_one(campaign: Any) -> None:
     assert found == allowed()
 
 
-OWN = ("run#1", "idea#1", "candidate#2")
-OTHERS = ("run#2", "idea#2", "candidate#1", "candidate#3", "worker#1", "worker#2", "comment#1", "project")
+OWN = ("run#1", "idea#1", "candidate#2", "comment#1")
+OTHERS = ("run#2", "idea#2", "candidate#1", "candidate#3", "worker#1", "worker#2", "comment#2", "project")
 
 
 @pytest.fixture
@@ -64,7 +104,8 @@ def two_workers(campaign: Any) -> Any:
         run = campaign.run(campaign.idea(title))
         campaign.agent(run)
         campaign.candidate(run, f"{run}" * 40, 7.0)
-    campaign.as_human("comment.add", target="idea#1", body="hello")
+    for number in (1, 2):
+        campaign.as_human("comment.add", target=f"idea#{number}", body="hello")
     return campaign
 
 

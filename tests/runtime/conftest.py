@@ -68,7 +68,7 @@ class Started:
         while select.select([self.master], [], [], 0)[0]:
             try:
                 self.output += os.read(self.master, 65536)
-            except OSError:  # noqa: PERF203 - the other end is closed
+            except OSError:
                 break
         return self.output
 

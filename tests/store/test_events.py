@@ -89,3 +89,11 @@ def test_a_failed_transaction_leaves_neither_row_nor_event(store: Store) -> None
         store.executemany("UPDATE ideas SET priority = ?", [(0,), (9,)])
     assert log(store) == before
     assert not store.in_transaction
+
+
+def test_an_id_below_one_is_refused_because_it_would_block_all_that_follow(
+    plain: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    with pytest.raises(sqlite3.IntegrityError, match="counts up from 1"):
+        plain("INSERT INTO events (id, kind, actor) VALUES (-1, 'x', 'y')")
+    plain("INSERT INTO events (kind, actor) VALUES ('x', 'y')")

@@ -33,7 +33,7 @@ READS = [
 PEOPLES_EDITS = [
     "UPDATE ideas SET priority = 0",
     "UPDATE ideas SET hypothesis = 'h', plan = 'p', family = 'f' WHERE id = 1",
-    "UPDATE ideas SET status = 'parked' WHERE status = 'ready'",
+    "UPDATE ideas SET priority = 3 WHERE status = 'ready'",
     "UPDATE ideas SET harness = 'claude', model = 'm', attempts = 3",
     "UPDATE ideas SET priority = 1 RETURNING id, priority",
     "UPDATE comments SET acked_at = '2026-01-01T00:00:00Z', acked_by = 'human'",
@@ -90,6 +90,7 @@ NOBODYS = [
     "UPDATE plugin_cursors SET event_id = 0",
     "UPDATE projects SET head_id = 1",
     "UPDATE ideas SET id = 7",
+    "UPDATE ideas SET status = 'parked'",
     "UPDATE ideas SET title = 'x'",
     "UPDATE ideas SET actor = 'daemon', priority = 1",
     "UPDATE OR REPLACE ideas SET title = 'x', priority = 1",
@@ -107,7 +108,6 @@ NOBODYS = [
     "WITH x AS (SELECT 1) DELETE FROM runs",
 ]
 AGAINST_A_RULE = [
-    "UPDATE ideas SET status = 'scheduled'",
     "UPDATE ideas SET priority = 9",
     "UPDATE ideas SET priority = 'high'",
     "UPDATE comments SET acked_at = 'now', acked_by = 'daemon'",

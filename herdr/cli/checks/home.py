@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from herdr.api import DoctorCheck
+from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, always, error, ok, warning
 from herdr.cli.output import size_of
 from herdr.daemon.lock import daemon_pid
@@ -27,6 +27,7 @@ def checks(home: Home, environ: Mapping[str, str]) -> list[DoctorCheck]:
         always("home", partial(permissions, home)),
         always("other files", partial(foreign, home)),
         always("database", partial(database, home)),
+        always("projects", partial(projects, home)),
         DoctorCheck(name="disk", run=partial(disk, home)),
         always("tmux sockets", partial(sockets, environ)),
         always("daemon", partial(daemon, home)),
@@ -73,6 +74,23 @@ def database(home: Home) -> Results:
     if said != "ok":
         return error(f"{home.database} is damaged: {said}", f"put back a copy from {home.backups}")
     return ok(f"{home.database}, {size_of(home.database.stat().st_size)}")
+
+
+def projects(home: Home) -> Results:
+    """Whether every registered repo is where it was."""
+    if not home.root.is_dir() or not home.database.exists():
+        return ok("none is registered")
+    store = open_store(home.database, mode="read", actor="human")
+    try:
+        found = store.execute("SELECT name, path FROM projects ORDER BY name").fetchall()
+    finally:
+        store.close()
+    gone = [
+        DoctorResult(status="error", message=f"the repo of {name} is not at {path} any more", fix="move it back")
+        for name, path in found
+        if not Path(path, ".git").exists()
+    ]
+    return gone or ok(", ".join(name for name, _ in found) or "none is registered")
 
 
 def disk(home: Home, root: Path | None) -> Results:

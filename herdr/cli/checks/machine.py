@@ -12,6 +12,8 @@ from pathlib import Path
 
 from herdr.api import DoctorCheck
 from herdr.cli.checks import Results, always, error, ok, warning
+from herdr.config import FILE_NAME, ConfigError, read_config
+from herdr.errors import HerdrError
 from herdr.mux.server import check_tmux
 from herdr.repo.checks import check_git
 from herdr.repo.git import run_git
@@ -24,12 +26,29 @@ PROGRAMS = ("herdr", "piloop")
 def checks(environ: Mapping[str, str]) -> list[DoctorCheck]:
     """The checks of this machine, as this environment sees it."""
     return [
-        always("tmux", lambda: ok(check_tmux(environ))),
+        DoctorCheck(name="tmux", run=partial(tmux, environ)),
         always("git", git),
         always("python", python),
         *(always(name, partial(on_path, name, environ)) for name in PROGRAMS),
         always("locale", partial(locale, environ)),
     ]
+
+
+def tmux(environ: Mapping[str, str], root: Path | None) -> Results:
+    """Whether tmux is there and new enough, where the project's agents run in it."""
+    try:
+        return ok(check_tmux(environ))
+    except HerdrError as wrong:
+        if root is not None and _in_background(root, environ):
+            return ok(f'{wrong.message}; not needed with runtime = "subprocess"')
+        raise
+
+
+def _in_background(root: Path, environ: Mapping[str, str]) -> bool:
+    try:
+        return (root / FILE_NAME).exists() and read_config(root, environ).runtime == "subprocess"
+    except ConfigError:
+        return False
 
 
 def git() -> Results:

@@ -9,6 +9,7 @@ from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, always, ok
 from herdr.home import Home
 from herdr.store.connection import open_store
+from herdr.store.cursors import Cursor, stuck_plugins
 
 if TYPE_CHECKING:
     from herdr.plugins import PluginHost
@@ -36,23 +37,20 @@ def facts(home: Home) -> Results:
     return [
         DoctorResult(
             status="warning",
-            message=f"{name} failed {count} times in a row: {error}",
-            fix=f"mend it; the facts wait for it. Or block it: HERDR_BLOCK_PLUGINS={name}",
+            message=f"{one.plugin} failed {one.failures} times in a row: {one.error}",
+            fix=f"mend it; the facts wait for it. Or block it: HERDR_BLOCK_PLUGINS={one.plugin}",
         )
-        for name, count, error in failures
+        for one in failures
     ] or ok("none fails")
 
 
-def failing(home: Home) -> list[tuple[str, int, str]]:
-    """The plugins whose latest facts failed: name, failures in a row, error."""
+def failing(home: Home) -> list[Cursor]:
+    """The plugins whose latest facts failed."""
     if not home.root.is_dir() or not home.database.exists():
         return []
     store = open_store(home.database, mode="read", actor="human")
     try:
-        rows = store.execute(
-            "SELECT plugin, failures, coalesce(error, '') FROM plugin_cursors WHERE failures > 0"
-        )
-        return [(row[0], row[1], row[2]) for row in rows]
+        return stuck_plugins(store)
     finally:
         store.close()
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, error, ok
-from herdr.config import FILE_NAME, LATER_KEYS, Config, ConfigError, Mistake, later_keys, read_config, read_data
+from herdr.config import FILE_NAME, LATER_KEYS, ConfigError, Mistake, later_keys, read_config, read_data
 from herdr.config.mistakes import printable
+from herdr.harness.naming import unknown_names
 from herdr.harness.registry import Harnesses
+from herdr.harness.template import CommandHarness
 
 if TYPE_CHECKING:
     from herdr.plugins import PluginHost
@@ -34,57 +36,61 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
     try:
         found = read_config(root, environ)
     except ConfigError as wrong:
-        return [
-            DoctorResult(status="error", message=f"{printable(at(mistake))}: {mistake.problem}", fix=mistake.fix)
-            for mistake in wrong.mistakes
-        ]
+        return [DoctorResult(status="error", message=at(mistake), fix=mistake.fix) for mistake in wrong.mistakes]
     results = [
         DoctorResult(
             status="warning", message=f"{key} has no effect yet ({LATER_KEYS[key]})", fix="leave it, or not"
         )
         for key in later_keys(read_data(root))
     ]
-    if found.runtime != "herdr":
-        problem = f'runtime = "{found.runtime}" cannot run agents yet'
-        results.append(DoctorResult(status="error", message=problem, fix='set runtime = "herdr"'))
+    if found.runtime == "subprocess":
+        said = 'runtime = "subprocess": agents run in the background, and `piloop prompt` cannot reach them'
+        results.append(DoctorResult(status="ok", message=said))
     return results or ok(f"{root / FILE_NAME} is right")
 
 
 def at(mistake: Mistake) -> str:
-    """Where a mistake is, with the wrong value."""
-    return mistake.path if mistake.value is None else f"{mistake.path} = {mistake.value}"
+    """Where a mistake is, with the wrong value, and what is wrong with it."""
+    where = mistake.path if mistake.value is None else f"{mistake.path} = {mistake.value}"
+    return f"{printable(where)}: {mistake.problem}"
 
 
 def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -> Results:
     """Whether the harnesses that workers would run on are there."""
     known = registered(host)
     named: tuple[str, ...] = ()
-    if root is not None and (settings := _config_of(root, environ)) is not None:
+    background = False
+    if root is not None and (root / FILE_NAME).exists():
+        try:
+            settings = read_config(root, environ)
+        except ConfigError:
+            return ok(f"not looked at: {FILE_NAME} is wrong")
         known = known.configured(settings.harness)
         named = settings.role("worker").harnesses or ()
+        background = settings.runtime == "subprocess"
+        if wrong := list(unknown_names(settings, known)):
+            return [DoctorResult(status="error", message=at(one), fix=one.fix) for one in wrong]
     if not named:
         found = known.available(environ)
         if not found:
             return error("none is installed", "install one (`herdr harness list`), or define [harness.<name>]")
         return ok(f"found {', '.join(found)}")
-    return [_state(known, name, environ) for name in named]
+    return [_state(known, name, environ, background=background) for name in named]
 
 
-def _state(known: Harnesses, name: str, environ: Mapping[str, str]) -> DoctorResult:
-    status = known.get(name).check(environ)
+def _state(known: Harnesses, name: str, environ: Mapping[str, str], *, background: bool) -> DoctorResult:
+    harness = known.get(name)
+    if background and isinstance(harness, CommandHarness) and not (harness.headless or harness.executable):
+        problem = f'{name}: it has no command for runtime = "subprocess"'
+        fix = f'set headless = ["program", "{{prompt}}"] under [harness.{name}]'
+        return DoctorResult(status="error", message=problem, fix=fix)
+    status = harness.check(environ)
     if not status.found:
         return DoctorResult(status="error", message=f"{name}: {status.problem or 'not found'}", fix=status.fix)
     if status.logged_in is False or status.problem:
         problem = status.problem or "nobody is logged in"
         return DoctorResult(status="error", message=f"{name}: {problem}", fix=status.fix)
     return DoctorResult(status="ok", message=" ".join(filter(None, (name, status.version, status.path))))
-
-
-def _config_of(root: Path, environ: Mapping[str, str]) -> Config | None:
-    try:
-        return read_config(root, environ)
-    except ConfigError:
-        return None
 
 
 def registered(host: PluginHost) -> Harnesses:

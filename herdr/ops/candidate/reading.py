@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -11,8 +10,8 @@ from herdr.campaign.text import ref
 from herdr.campaign.words import VerdictWord
 from herdr.errors import UsageError
 from herdr.ops.core import Context, Request, operation, project_of
-from herdr.ops.look import look
-from herdr.ops.views import CandidateView, CommentView, candidate_views, comments_on, primary_of
+from herdr.ops.look import look, root_of
+from herdr.ops.views import CandidateView, CommentView, candidate_views, comments_about, primary_of
 from herdr.store.rows import Candidate, Project, fetch, get
 
 #: Characters of a diff; beyond it a person opens git, and an agent's context is full.
@@ -24,7 +23,7 @@ class ListThem(Request, frozen=True, kw_only=True):
 
     project: str | None = None
     verdict: tuple[VerdictWord, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
 
 class Which(Request, frozen=True, kw_only=True):
@@ -101,7 +100,7 @@ def show(context: Context, request: Which) -> Shown:
         project=project.name,
         metric=primary_of(project).name,
         runs=[ref("run", row[0]) for row in runs],
-        comments=comments_on(context.conn, "candidate", candidate.id),
+        comments=comments_about(context.conn, "candidate", candidate.id),
     )
 
 
@@ -126,7 +125,7 @@ def diff(context: Context, request: Compare) -> Diff:
         )
     if other.project_id != candidate.project_id:
         raise UsageError("the two candidates belong to different projects", fix="name two of one project")
-    root = Path(get(context.conn, Project, candidate.project_id).path)
+    root = root_of(get(context.conn, Project, candidate.project_id))
     text = diff_text(root, other.commit_sha, candidate.commit_sha, stat=request.stat)
     return Diff(
         old=ref("candidate", other.id),

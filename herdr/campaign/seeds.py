@@ -1,0 +1,27 @@
+"""What developing a seed makes of it: the hunch and what research found out become one idea."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Developed(msgspec.Struct, frozen=True, kw_only=True):
+    """What research has to say about a hunch before anybody tries it (the page, "Seeds")."""
+
+    hypothesis: str
+    evidence: str
+    check: str
+    metric: str
+    effect: str
+
+
+def hypothesis_of(hunch: str, found: Developed) -> str:
+    """The idea's hypothesis: the new one, the hunch that it came from, and the evidence."""
+    return f"{found.hypothesis}\n\nThe hunch: {hunch}\n\nEvidence: {found.evidence}"
+
+
+def plan_of(found: Developed, plan: str | None = None) -> str:
+    """The idea's plan: the cheapest check that could kill it comes first, then what success is."""
+    check = f"First check this, and stop if it fails: {found.check}"
+    success = f"It succeeds by {found.metric}. Expected effect: {found.effect}"
+    return "\n\n".join(part for part in (check, success, plan) if part)

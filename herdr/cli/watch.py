@@ -1,0 +1,35 @@
+"""`piloop watch`: the campaign on one screen, live."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from herdr.cli.asking import ask, home_for_people, working_folder
+from herdr.errors import HerdrError
+
+
+@click.command()
+@click.argument("project", required=False)
+def watch(project: str | None) -> None:
+    """Watch the campaign of PROJECT live: inbox, agents, ideas and candidates.
+
+    Keys approve, park, reject and reprioritise ideas, steer agents and attach to them, and answer the inbox;
+    ? shows them all.
+    """
+    home = home_for_people("watch")
+    # Asked before the screen is drawn, so that what is wrong stays on the terminal.
+    name = ask("project.live", project=project)["name"]
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise HerdrError("piloop watch needs a terminal", fix="piloop status")
+    from herdr.ops.client import connect
+    from herdr.watch.app import Watch
+    from herdr.watch.feed import Feed
+
+    feed = Feed(connect(os.environ, working_folder()), name)
+    try:
+        Watch(feed, home).run()
+    finally:
+        feed.close()

@@ -1,0 +1,103 @@
+"""The life of a sweep: an agent that tries no idea, in a worktree at the head whose commits nobody keeps."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import anyio.to_thread
+
+from herdr.daemon.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.gate import closed
+from herdr.daemon.launcher import Launched, prepare_sweep
+from herdr.daemon.remains import collect_use
+from herdr.daemon.supervisor import Ending
+from herdr.daemon.world import ACTOR, Fleet, World
+from herdr.errors import HerdrError
+from herdr.repo.worktrees import remove_detached
+from herdr.store.failures import StoreError
+from herdr.store.rows import Sweep, get, update
+
+End = Literal["done", "failed", "timed_out", "cancelled"]
+
+
+async def live_sweep(world: World, fleet: Fleet, sweep_id: int) -> None:
+    """Take a sweep from wherever it stands to its end, or leave it in the queue if it cannot go on now."""
+    sweep = get(world.store, Sweep, sweep_id)
+    launched = await adopt(world, fleet, sweep)
+    while sweep.state in ("queued", "running"):
+        if launched is None and _not_now(world, sweep):
+            break
+        if launched is None and not await _prepared(world, fleet, sweep):
+            break
+        if not await _one_agent(world, fleet, get(world.store, Sweep, sweep.id), launched):
+            break
+        launched = None
+        sweep = get(world.store, Sweep, sweep.id)
+    sweep = get(world.store, Sweep, sweep.id)
+    if sweep.state not in ("queued", "running") and sweep.worktree is not None:
+        await anyio.to_thread.run_sync(partial(remove_detached, fleet.root, Path(sweep.worktree)))
+        with world.transaction() as store:
+            update(store, Sweep, sweep.id, {"worktree": None, "actor": ACTOR})
+
+
+def _not_now(world: World, sweep: Sweep) -> bool:
+    why = closed(world, sweep)
+    if why in ("cancelled", "stopped"):
+        _end(world, sweep, "cancelled", why)
+    elif why is not None and sweep.state != "queued":
+        with world.transaction() as store:
+            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+    return why is not None
+
+
+async def _prepared(world: World, fleet: Fleet, sweep: Sweep) -> bool:
+    try:
+        await prepare_sweep(world, fleet, sweep)
+    except StoreError:
+        raise
+    except HerdrError as error:
+        no_worktree(world, fleet, sweep, error.message)
+        if not start_again(world, sweep):
+            _end(world, sweep, "failed", error.message)
+            return False
+        raise
+    return True
+
+
+async def _one_agent(world: World, fleet: Fleet, sweep: Sweep, launched: Launched | None) -> bool:
+    """One agent to its end; True when another is to be started."""
+    agent, ending, launched = await watch_one(world, fleet, sweep, launched)
+    remains = await collect_use(fleet, launched)
+    failed = never_started(world, agent, ending, remains)
+    close_agent(world, agent, ending, remains, failed=failed)
+    sweep = get(world.store, Sweep, sweep.id)
+    if failed and start_again(world, sweep):
+        return True
+    if ending.lost:
+        with world.transaction() as store:
+            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+        return False
+    _end(world, sweep, *_outcome(ending, failed=failed))
+    return False
+
+
+def _outcome(ending: Ending, *, failed: bool) -> tuple[End, str]:
+    if ending.cancelled or ending.stopped:
+        return "cancelled", ending.detail
+    if ending.timed_out:
+        return "timed_out", ending.detail
+    if failed or ending.blocked or ending.cause is not None:
+        return "failed", ending.detail or "it never really started"
+    if ending.exit is not None and ending.exit.signal is not None:
+        return "failed", f"killed by signal {ending.exit.signal}"
+    if ending.exit is not None and ending.exit.status:
+        return "failed", f"exited with status {ending.exit.status}"
+    return "done", ""
+
+
+def _end(world: World, sweep: Sweep, state: End, detail: str) -> None:
+    with world.transaction() as store:
+        values = {"state": state, "end_detail": detail or None, "finished_at": world.stamp(), "actor": ACTOR}
+        update(store, Sweep, sweep.id, values)

@@ -1,0 +1,258 @@
+"""What people do with candidates: import one, note one as a lead, measure it again, or overrule its verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from herdr.campaign.moves import PEOPLE
+from herdr.campaign.text import first_line, ref
+from herdr.campaign.words import VerdictWord
+from herdr.errors import RefusedError, UsageError
+from herdr.ops.core import Context, Request, operation, project_of
+from herdr.ops.look import look, text_of
+from herdr.ops.why import note as comment
+from herdr.store.connection import Store
+from herdr.store.rows import Candidate, Measurement, Project, Run, emit, find, get, insert, update
+
+#: Who may point out a starting point; a worker writes a `Piloop-Note:` trailer.
+LEADERS = PEOPLE | {"research"}
+
+
+class Import(Request, frozen=True, kw_only=True):
+    """A commit of the repo to start from: an id, a branch or a tag."""
+
+    commit: str
+    project: str | None = None
+    summary: str | None = None
+
+
+class Note(Request, frozen=True, kw_only=True):
+    """Why a candidate is worth starting from, and hunches to file as seeds that start from it."""
+
+    candidate: str
+    reason: str
+    follow_up: tuple[str, ...] = ()
+
+
+class Remeasure(Request, frozen=True, kw_only=True):
+    """A candidate to score once more, and why."""
+
+    candidate: str
+    reason: str
+
+
+class Overrule(Request, frozen=True, kw_only=True):
+    """A verdict that the daemon leaves alone, and why."""
+
+    candidate: str
+    verdict: VerdictWord
+    reason: str
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """The new candidate; it has a score once the daemon has measured it."""
+
+    ref: str
+    commit: str
+    subject: str
+    project: str
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate with its verdict now, and the seeds that start from it."""
+
+    ref: str
+    verdict: str | None
+    seeds: list[str]
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate, its verdict now, and the head now."""
+
+    ref: str
+    verdict: str | None
+    head: str | None
+
+
+@operation("candidate.import", Import, who=LEADERS, writes=True)
+def import_commit(context: Context, request: Import) -> Imported:
+    """Register any commit of the repo as a starting point (the page, "Starting points"); it is never a keep.
+
+    Raises:
+        UsageError: git knows no such commit.
+        RefusedError: its tree is a candidate already.
+    """
+    from herdr.repo.checks import resolve_commit, tree_of
+    from herdr.repo.commits import read_commit
+    from herdr.repo.refs import pin
+
+    project = project_of(context, request.project)
+    root = Path(project.path)
+    commit = resolve_commit(root, request.commit)
+    tree = tree_of(root, commit)
+    known = find(context.conn, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, tree)
+    if known is not None:
+        name = ref("candidate", known.id)
+        raise RefusedError(f"{commit[:10]} is {name} already: it has the same files", fix=f"use --base {name}")
+    said = text_of(request.summary, "a summary") if request.summary else read_commit(root, commit).subject
+    subject = first_line(said, 500) or "(no message)"
+    values = {"project_id": project.id, "tree_sha": tree, "commit_sha": commit, "subject": subject}
+    candidate_id = insert(context.conn, Candidate, {**values, "origin": "imported", "actor": context.actor})
+    _want_score(context, project, candidate_id)
+    # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
+    pin(root, project.name, f"candidate/{candidate_id}", commit)
+    return Imported(ref=ref("candidate", candidate_id), commit=commit, subject=subject, project=project.name)
+
+
+@operation("candidate.note", Note, who=LEADERS, writes=True)
+def note(context: Context, request: Note) -> Noted:
+    """Say that a candidate is worth starting from although it is no keep.
+
+    A discarded one becomes interesting; one that is not judged yet will.
+    """
+    from herdr.ops.idea.filing import Plant, seed
+
+    candidate = look(context, Candidate, request.candidate)
+    name, reason = ref("candidate", candidate.id), _reason(request.reason)
+    values: dict[str, object] = {"note": reason, "actor": context.actor}
+    if candidate.verdict == "discard":
+        values |= {"verdict": "interesting", "cause": "note", "reason": reason, "judged_by": context.actor}
+    update(context.conn, Candidate, candidate.id, values)
+    comment(context, ("candidate", candidate.id), candidate.project_id, f"worth starting from: {reason}")
+    project = get(context.conn, Project, candidate.project_id)
+    named = project.name if context.agent is None else None
+    seeds = [
+        seed(context, Plant(hunch=hunch, provenance=name, base=name, project=named)).ref
+        for hunch in request.follow_up
+    ]
+    return Noted(ref=name, verdict=get(context.conn, Candidate, candidate.id).verdict, seeds=seeds)
+
+
+@operation("candidate.remeasure", Remeasure, who=PEOPLE, writes=True)
+def remeasure(context: Context, request: Remeasure) -> Judged:
+    """Have a candidate scored once more; the new score replaces the old one, and the daemon judges again by it.
+
+    Raises:
+        RefusedError: it is being scored already, or never is.
+    """
+    candidate = look(context, Candidate, request.candidate)
+    name, reason = ref("candidate", candidate.id), _reason(request.reason)
+    project = get(context.conn, Project, candidate.project_id)
+    if candidate.origin == "skipped":
+        raise RefusedError(f"{name} is scaffolding (Piloop-Eval: skip)", fix="commit it without that trailer")
+    current = find(
+        context.conn,
+        Measurement,
+        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'",
+        *(candidate.id, project.evaluator_id),
+    )
+    if current is not None and current.state != "done":
+        raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
+    if current is not None:
+        update(context.conn, Measurement, current.id, {"purpose": "earlier", "actor": context.actor})
+    _want_score(context, project, candidate.id)
+    if candidate.judged_by == "daemon" and candidate.origin not in ("baseline", "imported"):
+        update(context.conn, Candidate, candidate.id, {"judge_again": 1, "actor": context.actor})
+    emit(
+        context.conn,
+        "candidate.remeasure",
+        context.actor,
+        project_id=project.id,
+        target=("candidate", candidate.id),
+        payload={"reason": reason},
+    )
+    comment(context, ("candidate", candidate.id), project.id, f"to be scored again: {reason}", decides=True)
+    return _judged(context.conn, candidate.id)
+
+
+@operation("candidate.verdict", Overrule, who=PEOPLE, writes=True)
+def overrule(context: Context, request: Overrule) -> Judged:
+    """Give a candidate a verdict that the daemon never overwrites.
+
+    A keep that was made from the head becomes the head; a head that is no keep any more hands over to the keep
+    before it. Any other keep stays on a branch, to start from by `--base`.
+
+    Raises:
+        RefusedError: it is imported, or the only keep.
+    """
+    candidate = look(context, Candidate, request.candidate)
+    name, reason = ref("candidate", candidate.id), _reason(request.reason)
+    project = get(context.conn, Project, candidate.project_id)
+    if candidate.origin == "imported":
+        raise RefusedError(f"{name} is imported: a reference, never a keep", fix=f"start from it: --base {name}")
+    keep = request.verdict == "keep"
+    becomes_head = keep and candidate.id != project.head_id and _from_head(context.conn, project, candidate)
+    head = candidate.id if becomes_head else project.head_id
+    if not keep and candidate.id == project.head_id:
+        head = _head_before(context.conn, project, candidate)
+    on_trunk = keep and (candidate.on_trunk or becomes_head)
+    values: dict[str, object] = {
+        "verdict": request.verdict,
+        "rule": "override",
+        "cause": "override",
+        "reason": reason,
+    }
+    values |= {"judged_by": context.actor, "actor": context.actor, "on_trunk": on_trunk, "judge_again": 0}
+    update(context.conn, Candidate, candidate.id, values)
+    context.conn.execute(
+        "UPDATE candidates SET judged_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", (candidate.id,)
+    )
+    if head != project.head_id:
+        update(context.conn, Project, project.id, {"head_id": head, "actor": context.actor})
+    comment(context, ("candidate", candidate.id), project.id, f"{request.verdict}: {reason}", decides=True)
+    return _judged(context.conn, candidate.id)
+
+
+def _want_score(context: Context, project: Project, candidate_id: int) -> None:
+    values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": context.actor}
+    insert(context.conn, Measurement, values)
+
+
+def _from_head(conn: Store, project: Project, candidate: Candidate) -> bool:
+    """Whether a candidate was made on the trunk from what is the head now."""
+    run = find(conn, Run, "WHERE id = ?", candidate.run_id)
+    if run is None or run.is_branch:
+        return False
+    seen = candidate
+    while seen.parent_id is not None:
+        seen = get(conn, Candidate, seen.parent_id)
+        if seen.id == project.head_id:
+            return True
+        if seen.verdict == "keep":
+            return False
+    return False
+
+
+def _head_before(conn: Store, project: Project, head: Candidate) -> int:
+    before = find(
+        conn,
+        Candidate,
+        "WHERE project_id = ? AND verdict = 'keep' AND id <> ? AND (on_trunk = 1 OR origin = 'baseline')"
+        " ORDER BY id DESC",
+        *(project.id, head.id),
+    )
+    if before is None:
+        raise RefusedError(
+            f"{ref('candidate', head.id)} is the only keep: nothing would be left to start from",
+            fix="commit another baseline and run `herdr init`",
+        )
+    return before.id
+
+
+def _reason(text: str) -> str:
+    reason = text_of(text, "a reason")
+    if not reason:
+        raise UsageError("the reason is empty", fix="say why, for whoever looks next")
+    return reason
+
+
+def _judged(conn: Store, candidate_id: int) -> Judged:
+    candidate = get(conn, Candidate, candidate_id)
+    head = get(conn, Project, candidate.project_id).head_id
+    return Judged(
+        ref=ref("candidate", candidate_id),
+        verdict=candidate.verdict,
+        head=ref("candidate", head) if head is not None else None,
+    )

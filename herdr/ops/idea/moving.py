@@ -1,0 +1,114 @@
+"""Moves ideas from status to status, as `herdr.campaign.moves` allows, and says who did it and why."""
+
+from __future__ import annotations
+
+import msgspec
+
+from herdr.campaign.moves import PEOPLE, move
+from herdr.campaign.text import ref
+from herdr.campaign.words import IdeaStatus
+from herdr.errors import RefusedError, UsageError
+from herdr.ops.core import Context, Request, operation
+from herdr.ops.look import look
+from herdr.ops.why import because, note, reason_of
+from herdr.store.connection import Store
+from herdr.store.rows import Idea, Run, find, update
+
+
+class Which(Request, frozen=True, kw_only=True):
+    """One idea, and why it moves."""
+
+    idea: str
+    reason: str | None = None
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """An idea, the status that it had and the one that it has; `run` is its run that goes on, if one does."""
+
+    ref: str
+    title: str
+    old: str
+    status: str
+    run: str | None
+
+
+@operation("idea.approve", Which, who=frozenset({"human"}), writes=True)
+def approve(context: Context, request: Which) -> Moved:
+    """Let a proposed idea run; see `_move`."""
+    return _move(context, request, "approve", "approved")
+
+
+@operation("idea.park", Which, who=PEOPLE, writes=True)
+def park(context: Context, request: Which) -> Moved:
+    """Set an idea aside for now; see `_move`."""
+    return _move(context, request, "park", "parked")
+
+
+@operation("idea.reject", Which, who=PEOPLE | {"research"}, writes=True)
+def reject(context: Context, request: Which) -> Moved:
+    """Have an idea never run; research rejects seeds, and says which earlier work settled them. See `_move`."""
+    if context.role not in PEOPLE and not reason_of(request.reason):
+        raise UsageError(
+            "a seed is rejected with a note that names the earlier work",
+            fix='add --reason "idea#3 settled it: …"',
+        )
+    return _move(context, request, "reject", "rejected")
+
+
+@operation("idea.ready", Which, who=PEOPLE, writes=True)
+def ready(context: Context, request: Which) -> Moved:
+    """Have an idea run (again); what was never developed becomes a seed again. See `_move`."""
+    idea = look(context, Idea, request.idea)
+    unsettled = find(context.conn, Run, "WHERE idea_id = ? AND settled_at IS NULL", idea.id)
+    if unsettled is not None and idea.status != "scheduled":
+        name = ref("run", unsettled.id)
+        raise RefusedError(
+            f"{name} of {ref('idea', idea.id)} is not finished ({unsettled.state})",
+            fix=f"wait until it is judged, or piloop run cancel {name}",
+        )
+    if idea.status in ("parked", "rejected") and is_hunch(context.conn, idea.id):
+        return _move(context, request, "reopen", "a seed again")
+    return _move(context, request, "ready", "ready")
+
+
+def is_hunch(conn: Store, idea_id: int) -> bool:
+    """Whether an idea was filed as a seed and never developed; the event log remembers."""
+    return (
+        conn.execute(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM events WHERE target_kind = 'idea' AND target_id = ?1"
+            " AND kind = 'idea.added' AND json_extract(payload, '$.status') = 'seed')"
+            " AND NOT EXISTS (SELECT 1 FROM events WHERE target_kind = 'idea' AND target_id = ?1"
+            " AND kind = 'idea.status' AND json_extract(payload, '$.old') = 'seed'"
+            " AND json_extract(payload, '$.new') IN ('ready', 'proposed'))",
+            (idea_id,),
+        ).fetchone()
+        is not None
+    )
+
+
+def _move(context: Context, request: Which, name: str, past: str) -> Moved:
+    """Make a move.
+
+    Raises:
+        UsageError: there is no such idea.
+        RefusedError: the move is not legal from its status, or not for the asker.
+    """
+    idea = look(context, Idea, request.idea)
+    reason = reason_of(request.reason)
+    status: IdeaStatus = move(ref("idea", idea.id), name, idea.status, context.role)  # type: ignore[arg-type]
+    values: dict[str, object] = {"status": status, "actor": context.actor}
+    if status == "seed":
+        # As if it were new: research gets it again.
+        values |= {"sweep_id": None, "sweeps": 0}
+    with because(context.conn, reason):
+        update(context.conn, Idea, idea.id, values)
+    if reason is not None:
+        note(context, ("idea", idea.id), idea.project_id, f"{past}: {reason}", decides=True)
+    run = find(context.conn, Run, "WHERE idea_id = ? AND state IN ('queued', 'running')", idea.id)
+    return Moved(
+        ref=ref("idea", idea.id),
+        title=idea.title,
+        old=idea.status,
+        status=status,
+        run=ref("run", run.id) if run is not None else None,
+    )

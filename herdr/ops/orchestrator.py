@@ -1,0 +1,75 @@
+"""The orchestrator's token: made by a human, shown once, and compared by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+import msgspec
+
+from herdr.campaign.moves import HUMAN
+from herdr.errors import RefusedError
+from herdr.ops.core import Context, Request, operation
+from herdr.store.connection import Store
+from herdr.store.rows import emit
+
+
+class Nothing(Request, frozen=True, kw_only=True):
+    """No arguments."""
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """The new token, which is stored nowhere."""
+
+    token: str
+
+
+class Revoked(msgspec.Struct, frozen=True, kw_only=True):
+    """How many tokens were in force until now."""
+
+    count: int
+
+
+@operation("orchestrator.token", Nothing, who=HUMAN, writes=True)
+def make_token(context: Context, _request: Nothing) -> Token:
+    """Make a token that lets a program act as the orchestrator; an earlier one is no longer taken."""
+    _revoke(context.conn)
+    token = secrets.token_hex(16)
+    context.conn.execute("INSERT INTO tokens (hash, actor) VALUES (?, ?)", (token_hash(token), context.actor))
+    emit(context.conn, "orchestrator.token", context.actor)
+    return Token(token=token)
+
+
+@operation("orchestrator.revoke", Nothing, who=HUMAN, writes=True)
+def revoke(context: Context, _request: Nothing) -> Revoked:
+    """Take the orchestrator's token back."""
+    count = _revoke(context.conn)
+    emit(context.conn, "orchestrator.revoked", context.actor)
+    return Revoked(count=count)
+
+
+def check_token(conn: Store, token: str) -> None:
+    """Make sure that a token is the orchestrator's.
+
+    Raises:
+        RefusedError: it is not, or no longer.
+    """
+    wanted = token_hash(token)
+    valid = conn.execute("SELECT hash FROM tokens WHERE revoked_at IS NULL").fetchall()
+    if not any(hmac.compare_digest(wanted, row[0]) for row in valid):
+        raise RefusedError(
+            "the token in HERDR_TOKEN is not the orchestrator's",
+            fix="unset HERDR_TOKEN, or set it to what `herdr orchestrator token` prints",
+        )
+
+
+def token_hash(token: str) -> str:
+    """How a token is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _revoke(conn: Store) -> int:
+    return conn.execute(
+        "UPDATE tokens SET revoked_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE revoked_at IS NULL"
+    ).rowcount

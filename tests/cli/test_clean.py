@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from herdr.cli.fleet import tmux_of
+from herdr.home import Home
+from herdr.mux.windows import AGENT_OPTION
+from herdr.repo.worktrees import create_run_worktree
+from herdr.store.connection import Store
+from herdr.store.rows import Agent, Project, Run, get, update
+
+
+def worktree(store: Store, root: Path, run: int) -> Path:
+    path = root / ".worktrees" / f"run-{run}-x"
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
+    create_run_worktree(root, path=path, branch=f"piloop/tiny/run-{run}", commit=head.stdout.strip())
+    update(store, Run, run, {"worktree": str(path), "actor": "daemon"})
+    return path
+
+
+def test_a_worktree_goes_only_when_nothing_is_lost(project: Path, one_run: Any, store: Store, typed: Any) -> None:
+    one_run()
+    path = worktree(store, project, 1)
+    assert "it is in use" in typed("herdr", "clean").out
+    settled = {"state": "failed", "settled_at": "2026-01-01T00:00:00.000Z", "actor": "daemon"}
+    update(store, Run, 1, settled)
+    (path / "work").write_text("unsaved")
+    assert "it has uncommitted work" in typed("herdr", "clean").out
+    (path / "work").unlink()
+    assert f"would remove: worktree {path}" in typed("herdr", "clean", "--dry-run").out
+    assert path.exists()
+    done = typed("herdr", "clean")
+    assert (done.code, path.exists()) == (0, False)
+    assert "1 thing removed" in done.out
+    assert "0 things removed" in typed("herdr", "clean").out
+
+
+def test_evaluations_and_profiles_that_nobody_needs(project: Path, store: Store, typed: Any) -> None:
+    home = Home.from_environ(os.environ)
+    folders = {
+        name: home.root / name
+        for name in ("evaluations/1", "evaluations/99", "evaluations/init-new", "profiles/gone", "profiles/tiny")
+    }
+    old = home.root / "evaluations" / "init-old"
+    workspace = home.root / "workspaces" / "gone"
+    for folder in (*folders.values(), old, workspace):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("x")
+    os.utime(old, (0, 0))
+    out = typed("herdr", "clean").out
+    left = {name for name, folder in folders.items() if folder.exists()}
+    assert left == {"evaluations/99", "evaluations/init-new", "profiles/tiny"}
+    assert not old.exists()
+    assert f"stays: workspace {workspace}" in out
+    assert workspace.exists()
+
+
+def test_windows_go_once_their_agents_end_is_known(project: Path, one_run: Any, store: Store, typed: Any) -> None:
+    one_run()
+    server = tmux_of(Home.from_environ(os.environ), get(store, Project, 1))
+    server.ensure()
+    session = server.ensure_session("tiny", project, 80, 24).id
+    windows = [
+        server.command("new-window", "-d", "-P", "-F", "#{window_id}", "-n", name, "-t", f"{session}:", "true")[0]
+        for name in ("worker-1", "mine")
+    ]
+    server.command("set-option", "-w", "-t", windows[0], AGENT_OPTION, "1")
+    dead = ("list-panes", "-s", "-t", session, "-f", "#{pane_dead}", "-F", "#{window_id}")
+    deadline = time.monotonic() + 10
+    while len(server.command(*dead)) < 2:
+        assert time.monotonic() < deadline
+    update(store, Agent, 1, {"window": windows[0], "actor": "daemon"})
+    assert "window" not in typed("herdr", "clean").out
+    update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
+    assert "removed: window worker-1 of tiny" in typed("herdr", "clean").out
+    assert server.command(*dead) == [windows[1]]
