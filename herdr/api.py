@@ -298,10 +298,10 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     r"""How to read an agent's screen: regular expressions, searched MULTILINE in the bottom lines without blanks.
 
     Blocked beats failed beats busy beats idle; when nothing matches the state is `unknown`, never `idle`. Of a
-    failure and a sign of work on one screen the lower one is the newer, and counts. A pattern may see one blank at
-    the end of each line. `composer` has a group `text` that holds what stands in the input line, or this is its only
-    group, or without a group what follows the match on its line; `placeholder` matches what a TUI shows there for a paste it folded,
-    such as `[Pasted text #1 +30 lines]`.
+    failure and a sign of work on one screen the lower one is the newer, and counts. A pattern may see one blank
+    at the end of each line. `composer` has a group `text` that holds what stands in the input line, or this is
+    its only group, or without a group what follows the match on its line; `placeholder` matches what a TUI
+    shows there for a paste it folded, such as `[Pasted text #1 +30 lines]`.
     """
 
     ready: str | None = None

@@ -136,7 +136,7 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _default_root() -> Path | None:
-    """The user's own home, which alone has the plain socket name: HOME may vary, the folder of sockets does not."""
+    """The user's own home, which alone has the plain socket name: HOME may vary, the sockets' folder does not."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir, ".piloop").resolve()
     except KeyError:
