@@ -70,7 +70,7 @@ def _github(folder: Path, whole: Snapshot) -> list[Row]:
         figure(f"{WHAT}, GitHub, cold: requests", cold_requests, ""),
         _spread(f"{WHAT}, GitHub, cached", warm, budget=BUDGET),
         figure(f"{WHAT}, GitHub, cached: requests", warm_requests, "", budget=REQUESTS),
-        _spread("the same comments, thread by thread", [threads]),
+        figure("the same comments, thread by thread", threads.passed, "s", note=_note(threads.own)),
         figure("the same comments, thread by thread: requests", hub.requests, ""),
     ]
 
@@ -141,5 +141,8 @@ def _time(do: Callable[[], object]) -> Time:
 def _spread(what: str, times: Sequence[Time], *, budget: float | None = None) -> Row:
     """The times as they passed, and below them what of it was ours: the rest is the server, or other work."""
     own = sorted(one.own for one in times)[len(times) // 2]
-    note = f"of that {own:.2f} s of processor time"
-    return spread(what, [one.passed for one in times], "s", budget=budget, note=note)
+    return spread(what, [one.passed for one in times], "s", budget=budget, note=_note(own))
+
+
+def _note(own: float) -> str:
+    return f"of that {own:.2f} s of processor time"
