@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from herdr.harness.files import json_lines
     from herdr.harness.program import check_program
     from herdr.harness.template import CommandHarness
+    from herdr.home import Home
 
 __all__ = [
     "AgentInfo",
@@ -66,6 +67,7 @@ __all__ = [
     "Harness",
     "HarnessStatus",
     "HerdrError",
+    "Home",
     "IdeaInfo",
     "Launch",
     "LaunchContext",
@@ -88,6 +90,7 @@ hookimpl = pluggy.HookimplMarker("herdr")
 
 _OFFERED = {
     "CommandHarness": "herdr.harness.template",
+    "Home": "herdr.home",
     "check_program": "herdr.harness.program",
     "json_lines": "herdr.harness.files",
 }

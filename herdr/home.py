@@ -17,7 +17,7 @@ from herdr.errors import HerdrError
 DEFAULT_SOCKET = "herdr"
 #: What herdr keeps in its home; SQLite and log rotation add endings to these names.
 OURS = (
-    "agents", "backups", "bin", "evaluations", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux",
+    "agents", "backups", "bin", "evaluations", "forge", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux",
     "workspaces",
 )  # fmt: skip
 EXPLAINED = {
