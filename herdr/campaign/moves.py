@@ -44,7 +44,7 @@ MOVES = (
     _move("schedule", "ready", "scheduled", DAEMON),
     _move("retry", "scheduled", "ready", DAEMON),
     _move("finish", "scheduled", "done", DAEMON),
-    _move("park", "ready scheduled", "parked", DAEMON),
+    _move("park", "scheduled", "parked", DAEMON),
     _move("supersede", "seed proposed ready", "rejected", DAEMON),
 )
 

@@ -25,7 +25,7 @@ from herdr.repo.clean import removable, remove_run_worktree
 from herdr.repo.refs import pinned
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
-from herdr.store.rows import Comment, Idea, Run, find, get, insert, update
+from herdr.store.rows import Agent, Comment, Idea, Run, find, get, insert, update
 
 
 async def live(world: World, fleet: Fleet, run_id: int) -> None:
@@ -95,12 +95,21 @@ async def _one_agent(world: World, fleet: Fleet, run: Run, launched: Launched | 
     """One agent from launch, or from where it was found, to its end; True when another is to be started."""
     agent, ending, launched = await watch_one(world, fleet, run, launched)
     remains = await collect(world, fleet, run, agent, launched)
+    return _ended(world, run, agent, ending, remains)
+
+
+def _ended(world: World, run: Run, agent: Agent, ending: Ending, remains: Remains) -> bool:
+    """Write how an agent ended and what becomes of its run; True when another is to be started.
+
+    All of it is one change: a daemon that was killed in between would have the run tried once more.
+    """
     failed = never_started(world, agent, ending, remains)
-    close_agent(world, agent, ending, remains, failed=failed)
-    run = get(world.store, Run, run.id)
-    if failed and start_again(world, run):
-        return True
-    _end_run(world, run, run_outcome(_run_facts(world, run, ending, remains, start_failed=failed)))
+    with world.transaction() as store:
+        close_agent(world, agent, ending, remains, failed=failed)
+        run = get(store, Run, run.id)
+        if failed and start_again(world, run):
+            return True
+        _end_run(world, run, run_outcome(_run_facts(world, run, ending, remains, start_failed=failed)))
     return False
 
 
@@ -158,11 +167,15 @@ async def settle(world: World, fleet: Fleet, run: Run) -> None:
         await judge_run(world, fleet, run)
         while (keep := unmerged(world.store, run)) is not None:
             await rebase(world, fleet, run, keep)
+    _settle(world, fleet, run)
+    if run.worktree is not None:
+        await anyio.to_thread.run_sync(partial(_tidy, fleet, Path(run.worktree)))
+
+
+def _settle(world: World, fleet: Fleet, run: Run) -> None:
     with world.transaction() as store:
         update(store, Run, run.id, {"settled_at": world.stamp(), "actor": ACTOR})
         _settle_idea(store, fleet, get(store, Run, run.id))
-    if run.worktree is not None:
-        await anyio.to_thread.run_sync(partial(_tidy, fleet, Path(run.worktree)))
 
 
 def _tidy(fleet: Fleet, worktree: Path) -> None:

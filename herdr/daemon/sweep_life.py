@@ -71,15 +71,16 @@ async def _one_agent(world: World, fleet: Fleet, sweep: Sweep, launched: Launche
     agent, ending, launched = await watch_one(world, fleet, sweep, launched)
     remains = await collect_use(fleet, launched)
     failed = never_started(world, agent, ending, remains)
-    close_agent(world, agent, ending, remains, failed=failed)
-    sweep = get(world.store, Sweep, sweep.id)
-    if failed and start_again(world, sweep):
-        return True
-    if ending.lost:
-        with world.transaction() as store:
+    # One change: a daemon that was killed in between would have the sweep made once more.
+    with world.transaction() as store:
+        close_agent(world, agent, ending, remains, failed=failed)
+        sweep = get(store, Sweep, sweep.id)
+        if failed and start_again(world, sweep):
+            return True
+        if ending.lost:
             update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
-        return False
-    _end(world, sweep, *_outcome(ending, failed=failed))
+        else:
+            _end(world, sweep, *_outcome(ending, failed=failed))
     return False
 
 

@@ -84,7 +84,7 @@ def prepare(store: Store, mode: Mode) -> None:
 
 @contextmanager
 def transaction(store: Store) -> Iterator[Store]:
-    """All or nothing: commit what happens inside, or roll it back when it raises.
+    """All or nothing: commit what happens inside, or roll it back when it raises; inside another, part of that.
 
     The write lock is taken at once, so that two readers that want to write cannot block each other for good.
 
@@ -92,6 +92,9 @@ def transaction(store: Store) -> Iterator[Store]:
         StoreError: the database is locked, damaged, read-only or full.
         RefusedError: a rule of the schema refuses the change.
     """
+    if store.in_transaction:
+        yield store
+        return
     with store_errors(store.path):
         store.execute("BEGIN IMMEDIATE")
         try:

@@ -20,7 +20,7 @@ LEGAL = {
     ("propose", "seed", "human orchestrator research lead"): "proposed",
     ("park", "seed", PEOPLES): "parked",
     ("park", "proposed", PEOPLES): "parked",
-    ("park", "ready", f"{PEOPLES} daemon"): "parked",
+    ("park", "ready", PEOPLES): "parked",
     ("park", "scheduled", f"{PEOPLES} daemon"): "parked",
     ("reject", "seed", f"{PEOPLES} research"): "rejected",
     ("reject", "proposed", PEOPLES): "rejected",

@@ -1,0 +1,168 @@
+"""A campaign without panes and git: real operations, scheduler and rules on a real store, and agents made up.
+
+The daemon's steps are the real ones, in the order in which the life of a run takes them. The daemon can be killed
+before any of its transactions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from herdr.config import Config
+from herdr.config.structs import Metric, Roles, WorkerRole
+from herdr.daemon import life
+from herdr.daemon.agents import live_agent
+from herdr.daemon.launcher import enter_agent
+from herdr.daemon.linking import tend_links
+from herdr.daemon.remains import Remains
+from herdr.daemon.scheduler import queue_runs
+from herdr.daemon.supervisor import Ending
+from herdr.daemon.world import Fleet, World
+from herdr.home import Home
+from herdr.ops.core import Context, run
+from herdr.runtime.api import Exit
+from herdr.store.connection import Store, open_store
+from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Project, Run, Sweep, fetch, get, insert, update
+
+SLOTS, ATTEMPTS = 2, 2
+CONFIG = Config(
+    name="simulated",
+    evaluate=("true",),
+    metrics=(Metric(name="score", direction="higher", role="primary"),),
+    harnesses=("made-up",),
+    roles=Roles(worker=WorkerRole(max_concurrent=SLOTS, explore_every=3)),
+    attempts=ATTEMPTS,
+)
+How = Literal["committed", "finding", "failed", "timed_out", "nothing", "lost", "cancelled"]
+
+
+class KilledError(Exception):
+    """The daemon was killed here."""
+
+
+class Mortal(World):
+    """The daemon's world, which ends before the transaction after so many more."""
+
+    lives: int | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Store]:
+        if self.lives == 0 and not self.store.in_transaction:
+            raise KilledError
+        if self.lives is not None and not self.store.in_transaction:
+            self.lives -= 1
+        with super().transaction() as store:
+            yield store
+
+
+def make_database(folder: Path) -> Path:
+    """A home with a registered project and a research agent in its sweep; to be copied for every example."""
+    home = Home(root=folder, socket_name="none").ensure()
+    store = open_store(home.database, mode="person", actor="human")
+    config = CONFIG.to_json().decode()
+    insert(store, Project, {"name": CONFIG.name, "path": str(folder), "config": config, "actor": "human"})
+    evaluator = {"project_id": 1, "key": "key", "commit_sha": "0", "definition": "{}", "actor": "human"}
+    insert(store, Evaluator, evaluator)
+    for number, origin in ((1, "baseline"), (2, "imported")):
+        values = {"project_id": 1, "tree_sha": str(number), "commit_sha": str(number), "subject": origin}
+        verdict = "keep" if origin == "baseline" else None
+        insert(store, Candidate, {**values, "origin": origin, "verdict": verdict, "actor": "human"})
+    update(store, Project, 1, {"evaluator_id": 1, "head_id": 1, "actor": "human"})
+    of = {"project_id": 1, "role": "research", "harness": "made-up", "actor": "daemon"}
+    insert(store, Sweep, {**of, "trigger": "low_water", "base_id": 1, "ideas": 1000, "state": "done"})
+    insert(store, Agent, {**of, "sweep_id": 1, "session_id": "s", "token_hash": "", "state": "ended"})
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    return home.database
+
+
+class Simulated:
+    """One campaign: its people, its research agent, its daemon and the agents of its runs."""
+
+    def __init__(self, database: Path, folder: Path) -> None:
+        self.home = Home(root=folder, socket_name="none").ensure()
+        shutil.copyfile(database, self.home.database)
+        self.person = open_store(self.home.database, mode="person", actor="human")
+        self.world = self._start()
+
+    def _start(self) -> Mortal:
+        store = open_store(self.home.database, mode="daemon", actor="daemon")
+        world = Mortal(self.home, store, None, None)  # type: ignore[arg-type]
+        fleet = Fleet(world.project(1), CONFIG, None, None)  # type: ignore[arg-type]
+        fleet.rotation = ("made-up",)
+        world.fleets[1] = fleet
+        return world
+
+    def close(self) -> None:
+        self.person.close()
+        self.world.store.close()
+
+    @property
+    def fleet(self) -> Fleet:
+        return self.world.fleets[1]
+
+    def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
+        return self.person.execute(sql, args).fetchall()
+
+    def runs(self, where: str) -> list[int]:
+        return [row[0] for row in self.rows(f"SELECT id FROM runs WHERE {where} ORDER BY id")]
+
+    # --- people and research ---------------------------------------------------------------------------------
+
+    def ask(self, operation: str, **arguments: object) -> Any:
+        context = Context(conn=self.person, home=self.home, actor="human", cwd=self.home.root)
+        return run(context, operation, arguments)
+
+    def ask_as_research(self, operation: str, **arguments: object) -> Any:
+        agent = get(self.person, Agent, 1)
+        context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.home.root, agent=agent)
+        return run(context, operation, arguments)
+
+    # --- the daemon ------------------------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Another daemon takes over; all that the one before had in memory is gone."""
+        self.world.store.close()
+        self.world = self._start()
+
+    def look(self) -> None:
+        """One pass of the scheduler."""
+        tend_links(self.world, 1)
+        queue_runs(self.world, self.fleet)
+
+    def launch(self, number: int) -> None:
+        """Start an agent of a run, if one may be started."""
+        run = get(self.world.store, Run, number)
+        if live_agent(self.world.store, run) is None and not life._not_now(self.world, run):
+            enter_agent(self.world, self.fleet, run, "token")
+
+    def end(self, number: int, how: How) -> None:
+        """The agent of a run ends, and what follows from that."""
+        run = get(self.world.store, Run, number)
+        agent = live_agent(self.world.store, run)
+        assert agent is not None
+        if how == "finding":
+            target = {"project_id": 1, "target_kind": "run", "target_id": run.id}
+            insert(self.person, Comment, {**target, "kind": "finding", "body": "so", "actor": agent.name})
+        remains = Remains(commits=int(how in ("committed", "failed")))
+        life._ended(self.world, run, agent, _ending(how), remains)
+
+    def settle(self, number: int) -> None:
+        """What a run left is judged, and its idea moves; without commits there is nothing to wait for."""
+        life._settle(self.world, self.fleet, get(self.world.store, Run, number))
+
+    def open_agents(self) -> list[Agent]:
+        return fetch(self.person, Agent, "WHERE state <> 'ended' ORDER BY id")
+
+
+def _ending(how: How) -> Ending:
+    if how == "failed":
+        return Ending(exit=Exit(status=3))
+    if how in ("timed_out", "lost", "cancelled"):
+        return Ending(**{how: True})
+    return Ending(exit=Exit(status=0))
