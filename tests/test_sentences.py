@@ -99,8 +99,6 @@ def check_command(line: str) -> None:
     program, *words = line.split()
     command: click.Command = GROUPS[program]
     while isinstance(command, click.Group):
-        if not words and command.invoke_without_command:
-            return
         assert words, f"{line}: which command?"
         found = command.get_command(click.Context(command), words.pop(0))
         assert found is not None, f"{line}: no such command"
