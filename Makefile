@@ -23,8 +23,11 @@ unit: .venv/dev
 bench: .venv/dev
 	@$(BIN)/python -m bench
 
-# Fifty kills of the daemon and five of tmux, over campaigns of twenty runs and more: about eight minutes.
+# Fifty kills of the daemon and five of tmux, over campaigns of twenty runs and more; forty ideas; two hundred
+# comments; many more orders of people, ends and kills: about fifteen minutes.
 soak: .venv/dev
+	@FORTY_IDEAS=1 COMMENTS=200 ORDER_EXAMPLES=600 $(BIN)/pytest -q tests/daemon/test_forty_ideas.py \
+	    tests/daemon/test_many_comments.py tests/daemon/test_any_order.py
 	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py -k random
 
 # Pages that are generated from the code; a test says when they are out of date.

@@ -307,7 +307,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert set(launched.values()) <= {1}
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(120 + EXAMPLES)
 def test_the_rules_hold_in_any_order(tmp_path: Path) -> None:
     DATABASE[:] = [make_database(tmp_path / "template")]
     SEEN.clear()

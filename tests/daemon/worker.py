@@ -36,6 +36,16 @@ def commit(words: str) -> None:
     note(f"committed {sha}")
 
 
+def add(words: str) -> None:
+    """`parts/7.txt=5 the message`: commit one file, so that it merges with what others commit."""
+    change, _, message = words.partition(" ")
+    path, _, text = change.partition("=")
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text(text + "\n")
+    git("add", "--", path)
+    git("commit", "-q", "-m", message.replace("\\n", "\n"))
+
+
 def write(words: str) -> None:
     path, _, text = words.partition(" ")
     Path(path).write_text(text.replace("\\n", "\n") + "\n")
@@ -61,13 +71,25 @@ def first_start(words: str) -> None:
         do(rest)
 
 
+def once(words: str) -> None:
+    """Do the rest of the line the first time of all, in whatever run: `KEY exit 3`."""
+    key, _, rest = words.partition(" ")
+    assert LOG is not None
+    mark = LOG.with_name(f"once-{key}")
+    if not mark.exists():
+        mark.touch()
+        do(rest)
+
+
 def wait_for(path: str) -> None:
+    note(f"waits {path}")
     while not Path(path).exists():
         time.sleep(0.02)
 
 
 def piloop(words: str) -> None:
-    done = subprocess.run(["piloop", *words.split("|")], capture_output=True, text=True, check=False)
+    argv = [word.replace("\\n", "\n") for word in words.split("|")]
+    done = subprocess.run(["piloop", *argv], capture_output=True, text=True, check=False)
     note(f"piloop {done.returncode} {done.stdout.strip()} {done.stderr.strip()}".replace("\n", " / "))
 
 
@@ -78,9 +100,11 @@ def spawn(words: str) -> None:
 
 COMMANDS = {
     "commit": commit,
+    "add": add,
     "write": write,
     "message": message,
     "first": first_start,
+    "once": once,
     "wait": wait_for,
     "piloop": piloop,
     "spawn": spawn,

@@ -103,6 +103,18 @@ def test_research_files_as_many_ideas_as_its_sweep_may(campaign: Any) -> None:
         campaign.as_agent(sweeper(campaign, ideas=0), "idea.add", title="Three")
 
 
+def test_research_proposes_a_chain_at_once(campaign: Any) -> None:
+    research, before = sweeper(campaign, ideas=3), []
+    for title in ("First", "Second", "Third"):
+        before = [campaign.as_agent(research, "idea.add", title=title, after=before)["ref"]]
+    listed = campaign.as_human("idea.list")["ideas"]
+    assert [(one["title"], one["blocked_by"]) for one in listed] == [
+        ("First", []),
+        ("Second", ["idea#1"]),
+        ("Third", ["idea#2"]),
+    ]
+
+
 def test_a_seed_needs_pointers_that_point_somewhere(campaign: Any) -> None:
     for provenance, said in (
         ("", "needs pointers"),
