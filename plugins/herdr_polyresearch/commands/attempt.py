@@ -12,12 +12,13 @@ from herdr_polyresearch.commands.measured import check_measured, finite, mean_of
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import metric as shown
 from herdr_polyresearch.commands.output import tell
+from herdr_polyresearch.commands.places import free_attempt
 from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.commands.session import Session, warn
 from herdr_polyresearch.protocol.blocks import Annotation, AnnotationBlock, AttemptBlock, ReleaseBlock
 from herdr_polyresearch.protocol.clean import clean_text, clean_value
 from herdr_polyresearch.protocol.model import Thesis
-from herdr_polyresearch.protocol.names import attempt_branch, belongs, thesis_branch
+from herdr_polyresearch.protocol.names import belongs, thesis_branch
 from herdr_polyresearch.protocol.words import OBSERVATIONS, REASONS, Observation, Reason
 
 
@@ -77,7 +78,7 @@ def attempt(
     if notes:
         said.append(f"Included {len(notes)} structured annotation(s).")
     stem = thesis_branch(issue, thesis.issue.title)
-    following = f"git checkout -b {attempt_branch(stem, number + 1)} {stem}"
+    following = f"git checkout -b {free_attempt(session.checkout, thesis)} {stem}"
     said.append(f"NEXT: polyresearch submit {issue}" if observation == "improved" else f"NEXT: {following}")
     data = {
         "issue": issue,
@@ -167,8 +168,8 @@ def held_thesis(session: Session, number: int, node: str, *, over: bool = False)
 def _branch(session: Session, thesis: Thesis) -> str:
     """Return the branch that we are on, when it is one for a new attempt at this thesis."""
     number, branch = thesis.number, session.checkout.branch
-    stem = thesis_branch(number, thesis.issue.title)
-    following = f"git checkout -b {attempt_branch(stem, len(thesis.attempts) + 1)}"
+    name = free_attempt(session.checkout, thesis)
+    following = f"git checkout -b {name}"
     if branch is None or not belongs(branch, number):
         raise GuardError(
             f"you are on {f'branch `{branch}`' if branch else 'no branch'}, which is none of thesis #{number}",
@@ -176,6 +177,11 @@ def _branch(session: Session, thesis: Thesis) -> str:
         )
     if any(known.branch == branch for known in thesis.attempts):
         raise GuardError(f"branch `{branch}` has an attempt already, and each has its own", fix=following)
+    if clean_value(branch) != branch:
+        raise GuardError(
+            f"the name of branch `{branch}` cannot be recorded as it is, so nobody could match it",
+            fix=f"git branch -m {name}",
+        )
     return branch
 
 

@@ -12,13 +12,13 @@ from herdr.api import HerdrError
 from herdr_polyresearch.commands.duties import refuse_while_blocked
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import line, tell
-from herdr_polyresearch.commands.places import Place, make_worktree, take_back, use_checkout
+from herdr_polyresearch.commands.places import Place, free_attempt, make_worktree, take_back, use_checkout
 from herdr_polyresearch.commands.problems import GuardError, LostRaceError
 from herdr_polyresearch.commands.session import Session, warn
 from herdr_polyresearch.forge.base import Comment, WriteUnknownError
 from herdr_polyresearch.protocol.blocks import ClaimBlock, ReleaseBlock
 from herdr_polyresearch.protocol.model import Thesis
-from herdr_polyresearch.protocol.names import attempt_branch, thesis_branch, worktree_name
+from herdr_polyresearch.protocol.names import thesis_branch, worktree_name
 from herdr_polyresearch.protocol.queue import claim_refusal, open_to
 
 
@@ -56,7 +56,11 @@ def claim(issue: int, no_worktree: bool) -> None:
     if not session.dry_run:
         enter = f"cd {found.path} && " if found.path else ""
         stem = thesis_branch(issue, thesis.issue.title)
-        said.append(f"NEXT: {enter}git checkout -b {attempt_branch(stem, len(thesis.attempts) + 1)} {stem}")
+        recorded = {attempt.branch for attempt in thesis.attempts}
+        following = f"git checkout -b {free_attempt(session.checkout, thesis)} {stem}"
+        if found.branch != stem and found.branch not in recorded:
+            following = f"git status; `{found.branch}` has no attempt on record yet"
+        said.append(f"NEXT: {enter}{following}")
     tell(session, found.as_json(), "\n".join(said))
 
 

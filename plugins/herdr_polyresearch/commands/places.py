@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import msgspec
@@ -9,11 +10,12 @@ import msgspec
 from herdr_polyresearch.commands.checkout import Checkout
 from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.git import Git
-from herdr_polyresearch.protocol.names import belongs, thesis_branch, worktree_name
+from herdr_polyresearch.protocol.model import Thesis
+from herdr_polyresearch.protocol.names import attempt_branch, belongs, thesis_branch, worktree_name
 from herdr_polyresearch.protocol.threads import Issue
 
-OWNER = "polyresearch-node"
-"""In a worktree's git directory: the node that it was made for."""
+OWNERS = "polyresearch-worktrees"
+"""In the git directory that all worktrees share: a file for each worktree, with the node that it was made for."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,17 +32,16 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Pla
     """Make the worktree of a thesis, on its branch, or take up the one that this node left.
 
     Raises:
-        GuardError: something else is in its place.
+        GuardError: something else is in its place, or work that is nowhere else.
         GitError: git cannot make it.
     """
-    branch, path = (
-        thesis_branch(issue.number, issue.title),
-        checkout.main / worktree_name(issue.number, issue.title),
-    )
+    branch = thesis_branch(issue.number, issue.title)
+    path = checkout.main / worktree_name(issue.number, issue.title)
+    owner = _owner(checkout, path)
     if path.exists():
         there = Git(path).ask("symbolic-ref", "--short", "-q", "HEAD") or ""
-        if belongs(there, issue.number) and _owner(path) == node:
-            return Place(branch=there, path=path, made=False)
+        if belongs(there, issue.number) and owner.exists() and owner.read_text(encoding="utf-8").strip() == node:
+            return Place(branch=_renew(Checkout(path), branch, base) or there, path=path, made=False)
         raise GuardError(
             f"{path} exists, and was not made for this claim",
             fix=f"git worktree remove {path}, if nobody needs it",
@@ -49,18 +50,18 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Pla
     main = Git(checkout.main)
     main.run("worktree", "prune")
     _free(checkout, branch, base)
+    # Before the worktree: a claim that is killed in between can be repeated.
+    owner.parent.mkdir(exist_ok=True)
+    owner.write_text(f"{node}\n", encoding="utf-8")
     main.do("worktree", "add", "-q", "--no-track", "-b", branch, path, base)
-    place = Place(branch=branch, path=path)
-    folder = Git(path).do("rev-parse", "--absolute-git-dir")
-    (Path(folder) / OWNER).write_text(f"{node}\n", encoding="utf-8")
-    return place
+    return Place(branch=branch, path=path)
 
 
 def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Place:
     """Make the branch of a thesis in the checkout that we are in.
 
     Raises:
-        GuardError: it has changes that nobody committed, or the branch has commits of its own.
+        GuardError: it has changes that nobody committed, or the branch has commits that are nowhere else.
     """
     if checkout.dirty:
         raise GuardError(
@@ -68,10 +69,21 @@ def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Place:
             fix="commit them first, or claim without --no-worktree",
         )
     branch = thesis_branch(issue.number, issue.title)
+    if checkout.branch == branch:
+        _renew(checkout, branch, base)
+        return Place(branch=branch, made=False)
     before = checkout.branch or checkout.head
     _free(checkout, branch, base)
     checkout.git.do("checkout", "-q", "--no-track", "-b", branch, base)
     return Place(branch=branch, before=before)
+
+
+def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
+    """The first branch for another attempt that neither the trail nor this clone has."""
+    taken = {attempt.branch for attempt in thesis.attempts}
+    stem = thesis_branch(thesis.number, thesis.issue.title)
+    names = (attempt_branch(stem, number) for number in itertools.count(len(thesis.attempts) + 1))
+    return next(name for name in names if name not in taken and not checkout.commit(f"refs/heads/{name}"))
 
 
 def take_back(checkout: Checkout, place: Place) -> None:
@@ -80,26 +92,55 @@ def take_back(checkout: Checkout, place: Place) -> None:
         return
     if place.path is not None:
         checkout.git.run("worktree", "remove", "--force", place.path)
+        _owner(checkout, place.path).unlink(missing_ok=True)
     elif place.before is not None:
         checkout.git.run("checkout", "-q", place.before)
     checkout.git.run("branch", "-q", "-D", place.branch)
 
 
-def _free(checkout: Checkout, branch: str, base: str) -> None:
-    """Take an old branch away that has nothing of its own."""
-    commit = checkout.commit(f"refs/heads/{branch}")
-    if commit is None:
-        return
-    if not checkout.is_ancestor(commit, base) or checkout.git.run("branch", "-q", "-D", branch).returncode:
+def _renew(place: Checkout, branch: str, base: str) -> str | None:
+    """Have an old place start from `base`, on the thesis branch; gives that, or None where it does already.
+
+    The branches of its attempts stay. A candidate that starts from an older commit would be stale at once.
+    """
+    start = place.commit(f"refs/heads/{branch}")
+    if start and place.is_ancestor(base, start):
+        return None
+    if place.dirty:
         raise GuardError(
-            f"the branch {branch} exists, with commits of its own or in use",
+            f"{place.root} starts from before {base[:12]}, and has changes that nobody committed: "
+            f"{', '.join(place.dirty[:5])}",
+            fix=f"commit them on the branch of an attempt, or git -C {place.root} stash",
+        )
+    _check_kept(place, branch, base)
+    place.git.do("checkout", "-q", "--no-track", "-B", branch, base)
+    return branch
+
+
+def _free(checkout: Checkout, branch: str, base: str) -> None:
+    """Take an old branch away whose commits are all elsewhere, too."""
+    if checkout.commit(f"refs/heads/{branch}") is None:
+        return
+    _check_kept(checkout, branch, base)
+    done = checkout.git.run("branch", "-q", "-D", branch)
+    if done.returncode:
+        raise GuardError(
+            f"the branch {branch} exists and is in use: {done.stderr.strip()}",
             fix=f"git branch -m {branch} old/{branch}",
         )
 
 
-def _owner(path: Path) -> str | None:
-    folder = Git(path).ask("rev-parse", "--absolute-git-dir")
-    try:
-        return (Path(folder or "") / OWNER).read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
+def _check_kept(checkout: Checkout, branch: str, base: str) -> None:
+    """See that no commit is lost when a branch moves to `base`: each is on another branch, here or at origin."""
+    others = ("--not", base, f"--exclude={branch}", "--branches", "--remotes")
+    if checkout.commit(f"refs/heads/{branch}") and checkout.git.do(
+        "rev-list", "-n", "1", f"refs/heads/{branch}", *others
+    ):
+        raise GuardError(
+            f"the branch {branch} exists, does not start from {base[:12]}, and has commits that no other has",
+            fix=f"git branch -m {branch} old/{branch}",
+        )
+
+
+def _owner(checkout: Checkout, path: Path) -> Path:
+    return checkout.common / OWNERS / path.name

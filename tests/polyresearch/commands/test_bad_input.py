@@ -141,6 +141,14 @@ def test_a_branch_without_a_commit_improves_nothing(claimed: Any, git: Git) -> N
     assert "no commit" in refused(claimed, "alice/n1", f"attempt 1 {IMPROVED}", cwd=claimed.tree)[1]
 
 
+def test_a_branch_whose_name_a_comment_cannot_hold(claimed: Any, git: Git) -> None:
+    git(claimed.tree, "branch", "-m", "thesis/1-rmsnorm-->x")
+    message = refused(claimed, "alice/n1", f"attempt 1 {IMPROVED}", cwd=claimed.tree)[1]
+    assert "git branch -m thesis/1-rmsnorm-attempt-1" in message
+    git(claimed.tree, "branch", "-m", "thesis/1-rmsnorm-attempt-1")
+    claimed("alice/n1", f"attempt 1 {IMPROVED}", cwd=claimed.tree)
+
+
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [

@@ -192,3 +192,70 @@ def test_commands_work_in_a_worktree(project: Any) -> None:
     numbers = "--metric 1.5 --baseline 1.0 --observation improved --summary better"
     project("alice/n1", f"attempt {number} {numbers}", cwd=tree)
     project("alice/n1", f"submit {number}", cwd=tree / ".")
+
+
+def left(project: Any, git: Git) -> tuple[int, Path]:
+    """A thesis that alice/n1 gave up after an attempt, and that main has left behind since; and its worktree."""
+    number = project.thesis("RMSNorm")
+    project("alice/n1", f"claim {number}")
+    tree = project.work("alice/n1", number, {"train.py": "x = 2\n"})
+    line = f"attempt {number} --metric 1 --baseline 1 --observation no_improvement --summary flat"
+    project("alice/n1", line, cwd=tree)
+    project("alice/n1", f"release {number} --reason infra_failure")
+    project.push_main({"other.py": "new\n"})
+    return number, tree
+
+
+def test_a_claim_starts_from_main_also_in_an_old_worktree(project: Any, git: Git) -> None:
+    number, tree = left(project, git)
+    kept = git(tree, "rev-parse", f"thesis/{number}-rmsnorm-attempt-1")
+    said = project("alice/n1", f"claim {number}").out
+    tip = git(tree, "rev-parse", "origin/main")
+    assert git(tree, "rev-parse", "HEAD") == git(tree, "rev-parse", f"thesis/{number}-rmsnorm") == tip
+    assert git(tree, "rev-parse", f"thesis/{number}-rmsnorm-attempt-1") == kept
+    following = f"git checkout -b thesis/{number}-rmsnorm-attempt-2 thesis/{number}-rmsnorm"
+    assert following in said
+    git(tree, *following.split()[1:])
+
+
+def test_work_in_an_old_worktree_is_not_lost(project: Any, git: Git) -> None:
+    number, tree = left(project, git)
+    (tree / "train.py").write_text("x = 3\n")
+    assert "train.py" in project("alice/n1", f"claim {number}", code=5).err
+    git(tree, "checkout", "-q", "train.py")
+    git(tree, "checkout", "-q", f"thesis/{number}-rmsnorm")
+    git(tree, "commit", "-q", "--allow-empty", "-m", "only here")
+    refused = project("alice/n1", f"claim {number}", code=5).err
+    assert "no other has" in refused
+    assert project.phase(number) == "approved"
+    git(tree, "branch", f"thesis/{number}-rmsnorm-attempt-2")
+    assert f"thesis/{number}-rmsnorm-attempt-3 " in project("alice/n1", f"claim {number}").out
+
+
+def test_a_claim_without_a_worktree_starts_from_main_again(project: Any, git: Git) -> None:
+    number = project.thesis("RMSNorm")
+    clone = project.clone("alice/n1")
+    project("alice/n1", f"claim {number} --no-worktree")
+    project("alice/n1", f"release {number} --reason timeout")
+    project.push_main({"other.py": "new\n"})
+    project("alice/n1", f"claim {number} --no-worktree")
+    assert git(clone, "rev-parse", "HEAD") == git(clone, "rev-parse", "origin/main")
+    assert git(clone, "symbolic-ref", "--short", "HEAD") == f"thesis/{number}-rmsnorm"
+
+
+def test_a_claim_that_was_killed_is_repeated(project: Any, git: Git) -> None:
+    number = project.thesis("RMSNorm")
+    clone = project.clone("alice/n1")
+    hook = clone / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    # git runs it once the worktree is there; its grandparent is the command.
+    hook.write_text("#!/bin/sh\nkill -9 $(ps -o ppid= -p $PPID)\n")
+    hook.chmod(0o755)
+    killed = project.start("alice/n1", f"claim {number}")
+    killed.communicate(timeout=60)
+    assert killed.returncode == -9
+    hook.unlink()
+    (tree,) = clone.glob(".worktrees/*")
+    found = project("alice/n1", f"claim {number} --json").json
+    assert Path(found["worktree_path"]) == tree
+    assert git(tree, "symbolic-ref", "--short", "HEAD") == found["branch"] == f"thesis/{number}-rmsnorm"
