@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from herdr_polyresearch.commands.lead import assign_maintainer, carry_out, check_clean, finish
+from herdr_polyresearch.commands.merges import before_merges
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
 from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.commands.session import Session
 from herdr_polyresearch.protocol.decide import MESSAGES, Verdict
 from herdr_polyresearch.protocol.decide import decide as find_verdict
+from herdr_polyresearch.protocol.model import Candidate
 
 
 @command()
@@ -31,7 +33,9 @@ def decide(pr: int) -> None:
     else:
         check_clean(session, "decide candidates")
         heads = session.checkout.bases(session.tip) if session.tip else None
-        found = find_verdict(session.state, session.program, session.ledger, pr, heads)
+        found = find_verdict(
+            session.state, session.program, session.ledger, pr, heads, _merged(session, candidate)
+        )
         if not isinstance(found, Verdict):
             if found in ("maintainer_pending", "maintainer_rejected"):
                 assign_maintainer(session, pr, candidate.pull.assignees)
@@ -44,3 +48,11 @@ def decide(pr: int) -> None:
         said = f"PR #{pr} on thesis #{thesis.number} {done} as `{outcome}`.\nNEXT: polyresearch sync"
     data = {"pr": pr, "thesis": thesis.number, "outcome": outcome, "confirmations": confirmations}
     tell(session, data, said)
+
+
+def _merged(session: Session, candidate: Candidate) -> tuple[str, ...]:
+    """What the candidate's branch was before the default branch was merged into it, as git knows it here."""
+    pull, tip = candidate.pull, session.tip
+    if tip is None or not session.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
+        return ()
+    return before_merges(session.checkout, pull.head_sha, tip)

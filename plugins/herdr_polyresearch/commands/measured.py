@@ -10,7 +10,7 @@ import click
 from herdr_polyresearch.commands.session import warn
 from herdr_polyresearch.protocol.decide import exceeds
 from herdr_polyresearch.protocol.program import Program
-from herdr_polyresearch.protocol.scalars import read_float, show_metric, trim
+from herdr_polyresearch.protocol.scalars import mean, read_float, show_metric, trim
 from herdr_polyresearch.protocol.words import FAILED, Observation
 
 
@@ -35,10 +35,10 @@ def mean_of(metric: float | None, runs: Sequence[float], observation: Observatio
         click.UsageError: there is none although something was measured, or it is not the mean of the runs.
     """
     if runs:
-        mean = math.fsum(runs) / len(runs)
-        if metric is not None and show_metric(metric) != show_metric(mean):
-            raise click.UsageError(f"--metric {metric!r} is not the mean of the runs, {mean!r}: leave it out")
-        return mean
+        found = mean(runs)
+        if metric is not None and show_metric(metric) != show_metric(found):
+            raise click.UsageError(f"--metric {metric!r} is not the mean of the runs, {found!r}: leave it out")
+        return found
     if metric is None and observation not in FAILED:
         raise click.UsageError(f"--metric is needed for the observation {observation}")
     return metric or 0.0

@@ -37,7 +37,7 @@ def policy_check(pr: int) -> None:
         _tell(session, candidate, thesis, [])
         return
     check_clean(session, "check candidates")
-    _check_open(candidate, session.default_branch)
+    _check_open(candidate, thesis, session.default_branch)
     text = session.checkout.file(session.tip, PROGRAM_FILE) or session.program_text
     found = check(read_surface(text), _changes(session, candidate))
     if not session.dry_run:
@@ -50,7 +50,7 @@ def policy_check(pr: int) -> None:
     _tell(session, candidate, thesis, found)
 
 
-def _check_open(candidate: Candidate, default: str) -> None:
+def _check_open(candidate: Candidate, thesis: Thesis, default: str) -> None:
     """See that there is something to check."""
     number, problem = candidate.pull.number, None
     if candidate.decision:
@@ -59,6 +59,11 @@ def _check_open(candidate: Candidate, default: str) -> None:
         problem = f"PR #{number} is {candidate.pull.state}"
     elif candidate.pull.base_ref != default:
         problem = f"PR #{number} goes into {candidate.pull.base_ref}, not into {default}"
+    elif not thesis.backs(candidate):
+        # A rejection would end a thesis that its author has nothing to do with.
+        problem = (
+            f"PR #{number} is of nobody who claimed thesis #{thesis.number} or recorded its branch: close it"
+        )
     elif candidate.policy_pass:
         problem = f"PR #{number} has a policy pass for its present commit already"
     if problem:

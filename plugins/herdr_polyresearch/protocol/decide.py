@@ -15,6 +15,7 @@ from herdr_polyresearch.protocol.ledger import Ledger, best_accepted, missing_ro
 from herdr_polyresearch.protocol.model import Attempt, Candidate, Review, State, Thesis
 from herdr_polyresearch.protocol.names import same_commit
 from herdr_polyresearch.protocol.program import Program
+from herdr_polyresearch.protocol.scalars import mean
 from herdr_polyresearch.protocol.words import FAILED, Outcome, keeps_thesis
 
 Refusal = Literal[
@@ -29,6 +30,7 @@ Refusal = Literal[
     "maintainer_pending",
     "no_tolerance",
     "no_attempt",
+    "not_measured",
     "not_enough_reviews",
 ]
 """Why a candidate cannot be decided now."""
@@ -62,8 +64,12 @@ MESSAGES: dict[Refusal, tuple[str, str]] = {
     ),
     "no_tolerance": ("metric_tolerance is not set", "set metric_tolerance in PROGRAM.md"),
     "no_attempt": (
-        "its branch has no recorded attempt",
-        "polyresearch attempt <issue> …, by whoever claimed the thesis",
+        "whoever opened it recorded no attempt on its branch",
+        "close it, or wait for that attempt: polyresearch attempt <issue> …, by whoever claimed the thesis",
+    ),
+    "not_measured": (
+        "its present commit is not the one that its attempt measured",
+        "its author measures it on a new branch: polyresearch attempt <issue> …, then polyresearch submit",
     ),
     "not_enough_reviews": (
         "it has fewer reviews of its present commit than required_confirmations",
@@ -84,7 +90,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(
-    state: State, program: Program, ledger: Ledger, number: int, heads: Collection[str] | None
+    state: State,
+    program: Program,
+    ledger: Ledger,
+    number: int,
+    heads: Collection[str] | None,
+    merged: Collection[str] = (),
 ) -> Verdict | Refusal:
     """Decide a pull request, or say why it cannot be decided now.
 
@@ -95,13 +106,14 @@ def decide(
         number: the pull request.
         heads: the commits that a review may have taken as its base: the default branch's head, and those before
             it from which it differs in nothing but results.tsv. None skips the comparison.
+        merged: the commits from which the candidate's head differs by nothing but merges of the default branch.
     """
     candidate = state.candidate(number)
     thesis = state.thesis(candidate.thesis) if candidate and candidate.thesis is not None else None
     refusal = guard(state, program, ledger, candidate, thesis)
     if refusal or candidate is None or thesis is None:
         return refusal or "not_found"
-    return judge(program, ledger, candidate, thesis, heads, withdrawn=state.withdrawn)
+    return judge(program, ledger, candidate, thesis, heads, merged, withdrawn=state.withdrawn)
 
 
 def guard(
@@ -134,6 +146,7 @@ def judge(
     candidate: Candidate,
     thesis: Thesis,
     heads: Collection[str] | None,
+    merged: Collection[str] = (),
     *,
     withdrawn: frozenset[str] = frozenset(),
 ) -> Verdict | Refusal:
@@ -153,14 +166,28 @@ def judge(
     elif required:
         outcome = by_reviews(reviews, program.metric_tolerance, heads)
     else:
-        attempt = next((a for a in thesis.attempts if a.branch == candidate.pull.head_ref), None)
+        attempt = thesis.attempt_of(candidate.pull)
         if attempt is None:
             return "no_attempt"
+        if not is_measured(candidate, attempt, merged):
+            return "not_measured"
         bar = best_accepted(ledger.rows, program, withdrawn)
         outcome = "accepted" if by_report(attempt, program, program.metric_tolerance, bar) else "non_improvement"
     if outcome == "accepted" and candidate.pull.state == "closed":
         return "closed"
     return verdict(outcome, len(reviews) if required else 0, merged=candidate.pull.state == "merged")
+
+
+def is_measured(candidate: Candidate, attempt: Attempt, merged: Collection[str] = ()) -> bool:
+    """Whether the commit that would be merged is the one that an attempt's metric is of, where both are known.
+
+    Args:
+        candidate: the pull request.
+        attempt: what it submits; one that the existing tool wrote names no commit.
+        merged: see `decide`; a conflict is resolved by such a merge, and that is no reason to measure again.
+    """
+    head, commit = candidate.pull.head_sha, attempt.commit
+    return not head or not commit or any(same_commit(commit, known) for known in (head, *merged))
 
 
 def verdict(outcome: Outcome, confirmations: int, *, merged: bool = False) -> Verdict:
@@ -241,7 +268,7 @@ def by_report(attempt: Attempt, program: Program, tolerance: float, bar: float |
     """
     baseline, runs = attempt.baseline_metric, attempt.runs
     several = len(runs) >= 3
-    metric = math.fsum(runs) / len(runs) if several and all(map(math.isfinite, runs)) else attempt.metric
+    metric = mean(runs) if several and all(map(math.isfinite, runs)) else attempt.metric
     if baseline is None or not all(map(math.isfinite, (metric, baseline, *runs))):
         return False
     higher = program.metric_direction == "higher_is_better"

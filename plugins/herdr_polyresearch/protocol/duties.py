@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from herdr_polyresearch.protocol.decide import unfinished
+from herdr_polyresearch.protocol.decide import MESSAGES, is_measured, unfinished
 from herdr_polyresearch.protocol.ledger import Ledger, missing_rows
 from herdr_polyresearch.protocol.model import Attempt, Candidate, State, Thesis
 from herdr_polyresearch.protocol.program import Program
@@ -84,7 +84,9 @@ def _own_theses(state: State, node: str | None) -> Iterator[Duty]:
                 message=f"Thesis #{number} is claimed and has no attempt of yours yet.",
                 command=f"polyresearch attempt {number} … or polyresearch release {number} --reason …",
             )
-        elif any(_unsubmitted(thesis, a) for a in since) and not any(c.open for c in thesis.candidates):
+        elif any(_unsubmitted(thesis, a) for a in since) and not any(
+            c.open and thesis.backs(c) for c in thesis.candidates
+        ):
             yield Duty(
                 category="submit",
                 message=f"Thesis #{number} has an improved attempt that was neither submitted nor released.",
@@ -93,7 +95,7 @@ def _own_theses(state: State, node: str | None) -> Iterator[Duty]:
 
 
 def _unsubmitted(thesis: Thesis, attempt: Attempt) -> bool:
-    candidate = thesis.candidate_of(attempt.branch)
+    candidate = thesis.candidate_of(attempt)
     # What was submitted and decided is no duty any more: submitting it again would be decided the same way.
     return attempt.observation == "improved" and not (candidate and candidate.decision)
 
@@ -110,7 +112,7 @@ def _lead(state: State, program: Program, ledger: Ledger, blocking: list[Duty], 
         if thesis is None:
             continue
         if candidate.open and candidate.decision is None:
-            _lead_candidate(candidate, program, blocking, advisory)
+            _lead_candidate(candidate, thesis, program, blocking, advisory)
         elif _interrupted(candidate, thesis):
             number = candidate.pull.number
             message = f"The decision of PR #{number} was interrupted half-way."
@@ -140,15 +142,37 @@ def _interrupted(candidate: Candidate, thesis: Thesis) -> bool:
     return candidate.open and bool(unfinished(candidate, thesis))
 
 
-def _lead_candidate(candidate: Candidate, program: Program, blocking: list[Duty], advisory: list[Duty]) -> None:
+def _lead_candidate(
+    candidate: Candidate, thesis: Thesis, program: Program, blocking: list[Duty], advisory: list[Duty]
+) -> None:
     number = candidate.pull.number
-    if not candidate.policy_pass:
+    if not thesis.backs(candidate):
+        message = (
+            f"PR #{number} is of nobody who claimed thesis #{thesis.number} or recorded its branch: close it."
+        )
+        advisory.append(_duty("stranger", message))
+    elif not candidate.policy_pass:
         message = f"PR #{number} was not checked against the editable surface at its present commit."
         blocking.append(_duty("policy-check", message, f"polyresearch policy-check {number}"))
     elif not program.auto_approve and not candidate.maintainer_approved:
         advisory.append(_duty("maintainer-approval", f"PR #{number} waits for the maintainer's /approve."))
+    elif enough_reviews(candidate, program) and (waits := _waits_for_author(candidate, thesis, program)):
+        # Nothing that its author leaves undone may stop the lead.
+        advisory.append(_duty("decide", f"PR #{number} cannot be decided: {MESSAGES[waits][0]}."))
     elif enough_reviews(candidate, program):
         blocking.append(_duty("decide", f"PR #{number} can be decided.", f"polyresearch decide {number}"))
+
+
+def _waits_for_author(
+    candidate: Candidate, thesis: Thesis, program: Program
+) -> Literal["no_attempt", "not_measured"] | None:
+    """Say what keeps a candidate that nobody reviews from being decided, as far as hashes tell."""
+    if program.required_confirmations:
+        return None
+    attempt = thesis.attempt_of(candidate.pull)
+    if attempt is None:
+        return "no_attempt"
+    return None if is_measured(candidate, attempt) else "not_measured"
 
 
 def _reviews(state: State, login: str, node: str | None) -> Iterator[Duty]:
@@ -159,7 +183,8 @@ def _reviews(state: State, login: str, node: str | None) -> Iterator[Duty]:
             number = candidate.pull.number
             claimed = any(c.node == node and not c.expired for c in candidate.review_claims)
             mine = candidate.pull.author == login or claimed
-            if candidate.open and candidate.policy_pass and candidate.decision is None and not mine:
+            waiting = candidate.open and candidate.policy_pass and candidate.decision is None
+            if waiting and thesis.backs(candidate) and not mine:
                 yield Duty(
                     category="review",
                     message=f"PR #{number} can be reviewed.",

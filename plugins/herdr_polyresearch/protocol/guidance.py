@@ -49,7 +49,7 @@ def read_guidance(state: State, program: Program) -> Reading:
 
 
 def _near_miss(thesis: Thesis, attempt: Attempt, program: Program) -> NearMiss | None:
-    candidate = thesis.candidate_of(attempt.branch)
+    candidate = thesis.candidate_of(attempt)
     accepted = candidate and candidate.decision and candidate.decision.outcome == "accepted"
     baseline, tolerance = attempt.baseline_metric, program.metric_tolerance
     measured = attempt.observation in ("improved", "no_improvement")

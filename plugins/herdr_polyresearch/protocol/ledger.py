@@ -10,7 +10,15 @@ import msgspec
 from herdr_polyresearch.protocol.clean import clean_value
 from herdr_polyresearch.protocol.model import Attempt, Candidate, State, Thesis
 from herdr_polyresearch.protocol.program import Program
-from herdr_polyresearch.protocol.scalars import fits_metric, lines, read_float, show_exactly, show_metric, trim
+from herdr_polyresearch.protocol.scalars import (
+    fits_metric,
+    lines,
+    mean,
+    read_float,
+    show_exactly,
+    show_metric,
+    trim,
+)
 from herdr_polyresearch.protocol.words import FAILED
 
 FILE = "results.tsv"
@@ -96,7 +104,7 @@ def missing_rows(state: State, ledger: Ledger) -> tuple[Row, ...]:
 
 def status_of(thesis: Thesis, attempt: Attempt) -> str | None:
     """Return the status that an attempt's row has; None while it is not known yet."""
-    candidate = thesis.candidate_of(attempt.branch)
+    candidate = thesis.candidate_of(attempt)
     if candidate and candidate.decision:
         return candidate.decision.outcome
     if attempt.observation in FAILED:
@@ -108,15 +116,13 @@ def status_of(thesis: Thesis, attempt: Attempt) -> str | None:
     return "discarded" if released or closed else None
 
 
-def verified_metric(candidate: Candidate) -> tuple[float, bool] | None:
-    """Return the mean of what the reviewers measured of a candidate, and whether it needs all its digits.
+def verified_metric(candidate: Candidate) -> float | None:
+    """Return the mean of what the reviewers measured of a candidate.
 
     None when nobody measured it: then the attempt's own metric is the only one there is.
     """
-    measured = [r for r in candidate.reviews if r.observation not in FAILED and math.isfinite(r.metric)]
-    if not measured:
-        return None
-    return math.fsum(r.metric for r in measured) / len(measured), any(r.exact for r in measured)
+    measured = [r.metric for r in candidate.reviews if r.observation not in FAILED and math.isfinite(r.metric)]
+    return mean(measured) if measured else None
 
 
 def best_accepted(rows: Iterable[Row], program: Program, withdrawn: frozenset[str] = frozenset()) -> float | None:
@@ -133,16 +139,17 @@ def best_accepted(rows: Iterable[Row], program: Program, withdrawn: frozenset[st
 
 
 def _row(thesis: Thesis, attempt: Attempt, status: str) -> Row:
-    candidate = thesis.candidate_of(attempt.branch)
+    candidate = thesis.candidate_of(attempt)
     decided = candidate if candidate and candidate.decision else None
     verified = verified_metric(decided) if decided else None
-    metric, exact = verified or (attempt.metric, attempt.exact)
     baseline = attempt.baseline_metric
     return Row(
         thesis=f"#{thesis.number}",
         attempt=clean_value(attempt.branch),
-        metric=CRASHED if attempt.observation in FAILED and verified is None else _number(metric, exact),
-        baseline=NO_BASELINE if baseline is None else _number(baseline, attempt.exact),
+        metric=CRASHED
+        if attempt.observation in FAILED and verified is None
+        else _number(attempt.metric if verified is None else verified),
+        baseline=NO_BASELINE if baseline is None else _number(baseline),
         status=status,
         summary=clean_value(attempt.summary),
     )
@@ -153,5 +160,6 @@ def _split(columns: Sequence[str]) -> Row:
     return Row(thesis, attempt, metric, baseline, status, clean_value(" ".join(summary)))
 
 
-def _number(value: float, exact: bool) -> str:
-    return show_exactly(value) if exact and not fits_metric(value) else show_metric(value)
+def _number(value: float) -> str:
+    # A row is what the bar is read from: it keeps the digits that four decimals would lose.
+    return show_metric(value) if fits_metric(value) else show_exactly(value)

@@ -6,6 +6,7 @@ time of the comment that it came from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -162,6 +163,20 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(r for r in self.reviews if not head or same_commit(r.candidate_sha, head))
 
 
+def is_backed(pull: PullRequest, attempts: Iterable[Attempt], claims: Iterable[Claim]) -> bool:
+    """Whether a pull request is more than a branch with the name of a thesis.
+
+    Anybody may push such a branch in a fork. It is a candidate when its author recorded that branch as an attempt
+    or holds the thesis: "claimed and has an open PR", as the text has it.
+
+    Args:
+        pull: the pull request.
+        attempts: the valid attempts on the thesis.
+        claims: its active claims.
+    """
+    return any(_submits(pull, a) for a in attempts) or any(claim.author == pull.author for claim in claims)
+
+
 class Thesis(msgspec.Struct, frozen=True, kw_only=True):
     """An issue with the label `thesis` and all that followed."""
 
@@ -197,9 +212,19 @@ class Thesis(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it waits for the maintainer's word."""
         return self.open and self.phase == "submitted" and not self.maintainer_rejected
 
-    def candidate_of(self, branch: str) -> Candidate | None:
-        """Return the newest pull request whose head is `branch`."""
-        return next((c for c in self.candidates if c.pull.head_ref == branch), None)
+    def backs(self, candidate: Candidate) -> bool:
+        """Whether a pull request is of somebody who claimed this thesis or recorded that branch."""
+        return is_backed(candidate.pull, self.attempts, self.active_claims)
+
+    def attempt_of(self, pull: PullRequest) -> Attempt | None:
+        """Return the attempt that a pull request submits."""
+        return next((a for a in self.attempts if _submits(pull, a)), None)
+
+    def candidate_of(self, attempt: Attempt) -> Candidate | None:
+        """Return the newest pull request that submits an attempt; one of another login counts once decided."""
+        found = [c for c in self.candidates if c.pull.head_ref == attempt.branch]
+        own = (c for c in found if _submits(c.pull, attempt))
+        return next(own, None) or next((c for c in found if c.decision), None)
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,3 +252,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def candidate(self, number: int) -> Candidate | None:
         """Return the pull request with that number."""
         return next((c for c in self.candidates if c.pull.number == number), None)
+
+
+def _submits(pull: PullRequest, attempt: Attempt) -> bool:
+    return pull.head_ref == attempt.branch and pull.author == attempt.author

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 
 SPACES = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -63,6 +65,15 @@ def show_exactly(value: float) -> str:
 def fits_metric(value: float) -> bool:
     """Whether four decimals say all of it."""
     return math.isnan(value) or float(show_metric(value)) == value
+
+
+def mean(values: Collection[float]) -> float:
+    """Return the mean of finite numbers in the decimals that people wrote, without the noise of binary fractions.
+
+    Args:
+        values: at least one.
+    """
+    return float(sum(Decimal(repr(value)) for value in values) / len(values))
 
 
 def read_time(text: str) -> str | None:

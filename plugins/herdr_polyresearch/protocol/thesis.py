@@ -26,6 +26,7 @@ from herdr_polyresearch.protocol.model import (
     Phase,
     Release,
     Thesis,
+    is_backed,
 )
 from herdr_polyresearch.protocol.names import belongs
 from herdr_polyresearch.protocol.program import Program
@@ -83,7 +84,8 @@ class ThesisReader:
         self._decided_at = max((d.created_at for d in final), default=None)
         for comment, event in self._events:
             self._read(comment, event)
-        phase, outcome = self._phase(candidates, final)
+        attempts = tuple(a for a in self._attempts if a.comment_id not in self._trail.acknowledged)
+        phase, outcome = self._phase(candidates, attempts, final)
         holder = self._holder
         active = holder is not None and not holder.expired and phase != "resolved"
         return Thesis(
@@ -96,7 +98,7 @@ class ThesisReader:
             holder=holder,
             active_claims=(holder,) if holder and active else (),
             releases=tuple(self._releases),
-            attempts=tuple(a for a in self._attempts if a.comment_id not in self._trail.acknowledged),
+            attempts=attempts,
             notes=tuple(self._notes),
             candidates=tuple(candidates),
             findings=self._trail.findings,
@@ -217,16 +219,18 @@ class ThesisReader:
         closed_at = self.issue.closed_at if self.issue.state == "closed" else None
         return any(end is not None and comment.created_at > end for end in (self._decided_at, closed_at))
 
-    def _phase(self, candidates: Sequence[Candidate], final: Sequence[Decision]) -> tuple[Phase, Outcome | None]:
+    def _phase(
+        self, candidates: Sequence[Candidate], attempts: Sequence[Attempt], final: Sequence[Decision]
+    ) -> tuple[Phase, Outcome | None]:
         if final:
             # Of two decisions in one second the one that the forge lists later is the older pull request's.
             latest = [d for d in final if d.created_at == self._decided_at][-1]
             return "resolved", latest.outcome
-        if any(c.open and c.policy_pass for c in candidates):
-            return "in_review", None
-        if any(c.open for c in candidates):
-            return "candidate_submitted", None
-        if self._holder and not self._holder.expired:
+        claims = (self._holder,) if self._holder and not self._holder.expired else ()
+        opened = [c for c in candidates if c.open and is_backed(c.pull, attempts, claims)]
+        if opened:
+            return ("in_review" if any(c.policy_pass for c in opened) else "candidate_submitted"), None
+        if claims:
             return "claimed", None
         if self._approved:
             exhausted = any(r.reason == "no_improvement" for r in self._releases)

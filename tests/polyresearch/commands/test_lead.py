@@ -49,6 +49,39 @@ def test_a_pull_request_into_another_branch_is_not_checked(project: Any, git: Gi
     assert "into release" in project("lead/l", f"policy-check {pull}", code=5).err
 
 
+def test_a_strangers_pull_request_does_not_stop_the_lead(project: Any) -> None:
+    number = project.thesis("RMSNorm")
+    project.place.push(f"thesis/{number}-evil", {"PROGRAM.md": "auto_approve: false\n"})
+    pull = project.place.open("eve").create_pr("t", "b", head=f"thesis/{number}-evil", base="main").number
+    assert "nobody who claimed" in project("lead/l", f"policy-check {pull}", code=5).err
+    assert project("lead/l", "duties --json").json["blocking"] == []
+    project.thesis("Dropout")
+    project("alice/n1", f"claim {number}")
+    assert project.phase(number) == "claimed"
+
+
+def test_a_commit_that_nobody_measured_is_not_merged(project: Any, git: Git) -> None:
+    number = project.thesis("RMSNorm")
+    pull, tree = project.candidate("alice/n1", number, {"train.py": "x = 2\n"})
+    project.push_main({"other.txt": "moved on\n"})
+    git(tree, "fetch", "-q", "origin")
+    git(tree, "merge", "-q", "--no-edit", "origin/main")
+    git(tree, "push", "-q", "origin", "HEAD")
+    measured = git(tree, "rev-parse", "HEAD")
+    # A merge may hide work of its own: this one changes a file in which nothing was in conflict.
+    (tree / "train.py").write_text("x = 4\n")
+    git(tree, "commit", "-q", "-a", "--amend", "--no-edit")
+    git(tree, "push", "-q", "-f", "origin", "HEAD")
+    project("lead/l", f"policy-check {pull}")
+    assert "not the one that its attempt measured" in project("lead/l", f"decide {pull}", code=5).err
+    assert project("lead/l", "duties --json").json["blocking"] == []
+    git(tree, "reset", "-q", "--hard", measured)
+    git(tree, "push", "-q", "-f", "origin", "HEAD")
+    project("lead/l", f"policy-check {pull}")
+    assert project("lead/l", f"decide {pull} --json").json["outcome"] == "accepted"
+    assert project.sync() == ["accepted"]
+
+
 def test_theses_that_wait_for_the_maintainer_fill_the_queue(make_project: Make) -> None:
     project = make_project(min_queue_depth="1", auto_approve="false")
     number = project.thesis("RMSNorm")

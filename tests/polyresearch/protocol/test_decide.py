@@ -134,6 +134,32 @@ def test_no_attempt_no_decision(story: Start) -> None:
     assert result(s) == "refuse:no_attempt"
 
 
+def test_only_the_commit_that_was_measured_is_decided(story: Start) -> None:
+    s = story().submitted(commit="a1b2c3d").passed()
+    assert result(s) == "accepted"
+    s.push("ffff1111").passed(sha="ffff1111")
+    assert result(s) == "refuse:not_measured"
+    merged = decide(s.state, s.program, Ledger(), 50, None, ["a1b2c3d4e5"])
+    assert isinstance(merged, Verdict), "the default branch was merged into it, and nothing else"
+    assert result(s.end(50, "merged")) == "accepted", "what was merged by hand is a fact"
+
+
+def test_an_attempt_that_names_no_commit_is_decided_by_its_branch(story: Start) -> None:
+    assert result(story().submitted().push("ffff1111").passed(sha="ffff1111")) == "accepted"
+
+
+def test_reviews_measured_the_present_commit_themselves(story: Start) -> None:
+    s = story(required_confirmations=1).submitted(commit="a1b2c3d").push("ffff1111").passed(sha="ffff1111")
+    s.review(candidate_sha="ffff1111")
+    assert result(s) == "accepted"
+
+
+def test_nobody_submits_the_attempt_of_another_login(story: Start) -> None:
+    s = story().claimed()
+    branch = s.attempt()
+    assert result(s.pull(author="eve", branch=branch).passed()) == "refuse:no_attempt"
+
+
 def test_a_closed_pull_request_is_not_accepted(story: Start) -> None:
     s = story().submitted().passed().end(50, "closed")
     assert result(s) == "refuse:closed"

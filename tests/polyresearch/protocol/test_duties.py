@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from herdr_polyresearch.protocol import blocks as b
 from herdr_polyresearch.protocol.duties import Duties, duties
-from herdr_polyresearch.protocol.ledger import Ledger
+from herdr_polyresearch.protocol.ledger import Ledger, missing_rows
 from herdr_polyresearch.protocol.queue import claim_refusal, duplicate, open_to, queue_depth, room
 
 Start = Callable[..., Any]
@@ -91,6 +91,47 @@ def test_pull_requests_of_no_thesis_are_nobodys_duty(story: Start) -> None:
     s = story(min_queue_depth=0).pull(60, "fix-typo").pull(61, "thesis/99-gone")
     assert categories(s, "lead", "lead/l") == ([], [])
     assert due(s, "lead", "lead/l").clean
+
+
+def test_a_strangers_pull_request_stops_nobody(story: Start, existing: Any) -> None:
+    s = story(min_queue_depth=0).approved().pull(60, "thesis/12-evil", author="eve")
+    assert categories(s, "lead", "lead/l") == ([], ["stranger"])
+    assert s.passed(60).phase == "approved"
+    assert categories(s, "lead", "lead/l") == ([], ["stranger"])
+    assert categories(s, "carol", "carol/n") == ([], []), "nobody is asked to review it"
+    s.claimed()
+    s.attempt()
+    assert categories(s)[0] == ["submit"], "it does not stand for the attempt of the node that works on it"
+    assert s.phase == "claimed"
+    assert s.pull().passed().phase == "in_review"
+    s.end(60)
+    assert s.phase == existing(s).phases[12]
+    assert s.faults == existing(s).findings == []
+
+
+def test_a_pull_request_with_the_name_of_somebody_elses_branch_is_a_strangers(story: Start) -> None:
+    s = story(min_queue_depth=0).submitted().pull(60, author="eve")
+    assert categories(s, "lead", "lead/l") == (["policy-check"], ["stranger"])
+    s = story().claimed()
+    branch = s.attempt()
+    s.pull(60, branch, author="eve").end(12)
+    assert [row.status for row in missing_rows(s.state, Ledger())] == ["discarded"]
+    s = story().submitted().passed().pull(60, author="eve").decided("accepted")
+    assert [row.status for row in missing_rows(s.state, Ledger())] == ["accepted"]
+
+
+def test_what_its_author_left_undone_does_not_stop_the_lead(story: Start) -> None:
+    s = story(min_queue_depth=0).claimed().pull().passed()
+    assert s.phase == "in_review"
+    found = due(s, "lead", "lead/l")
+    assert not found.blocking
+    assert "recorded no attempt" in found.advisory[0].message
+    s = story(min_queue_depth=0).submitted(commit="a1b2c3d").passed()
+    assert categories(s, "lead", "lead/l")[0] == ["decide"]
+    s.push("ffff1111").passed(sha="ffff1111")
+    found = due(s, "lead", "lead/l")
+    assert not found.blocking
+    assert "not the one that its attempt measured" in found.advisory[0].message
 
 
 def test_a_review_is_offered_again_once_its_claim_expired(story: Start) -> None:

@@ -76,13 +76,25 @@ def tell(rng: random.Random, s: Any, event: int) -> None:
         s.wait(hours=rng.choice((1, 5))) if rng.random() < 0.8 else s.end(12)
 
 
+def phase_without_strangers(s: Any, existing: Any) -> str:
+    """What the existing tool sees of #12 once the pull requests of nobody who worked on it are closed."""
+    kept = dict(s.pulls)
+    for candidate in s.thesis.candidates:
+        if candidate.open and not s.thesis.backs(candidate):
+            s.end(candidate.pull.number)
+    try:
+        return str(existing(s).phases[12])
+    finally:
+        s.pulls = kept
+
+
 @pytest.mark.timeout(600)
 def test_both_readers_come_to_the_same(story: Callable[..., Any], existing: Any) -> None:
     phases = Counter()
     for seed in range(STORIES):
         s = story_of(random.Random(seed), story(assignment_timeout=timedelta(hours=4)))
         theirs, thesis = existing(s), s.thesis
-        assert s.phase == theirs.phases[12], seed
+        assert s.phase == phase_without_strangers(s, existing), seed
         assert [f.comment_id for f in s.state.findings] == sorted(theirs.findings), seed
         assert [a.branch for a in thesis.attempts] == theirs.attempts[12], seed
         if thesis.phase != "resolved":
@@ -101,4 +113,4 @@ def test_repairs_please_both_readers_and_are_made_once(story: Callable[..., Any]
             s.say("lead", repair.block, repair.thread)
         assert repairs(s.state) == (), seed
         assert set(existing(s).findings) <= before, seed
-        assert s.phase == existing(s).phases[12], seed
+        assert s.phase == phase_without_strangers(s, existing), seed

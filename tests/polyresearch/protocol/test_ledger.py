@@ -112,6 +112,27 @@ def test_a_small_metric_keeps_its_digits(story: Start) -> None:
     assert [row[2:4] for row in rows(s)] == [("1.234e-05", "0.5000")]
 
 
+def test_digits_that_nobody_marked_are_kept_too(story: Start) -> None:
+    s = story().claimed()
+    text = "thesis: 12\nbranch: thesis/12-a\nmetric: 1.00001\nbaseline_metric: 0.00001\nobservation: improved"
+    s.say("alice", f"<!-- polyresearch:attempt\n{text}\nsummary: s\n-->")
+    s.release()
+    assert [row[2:4] for row in rows(s)] == [("1.00001", "1e-05")]
+
+
+@pytest.mark.parametrize(
+    ("measured", "mean"),
+    [((1.9, 1.90000001), "1.900000005"), ((0.00001, 0.00002), "1.5e-05"), ((0.1, 0.2), "0.1500")],
+)
+def test_a_mean_has_the_digits_of_the_numbers_and_no_others(
+    story: Start, measured: tuple[float, ...], mean: str
+) -> None:
+    s = story(required_confirmations=2).submitted().passed()
+    for number, metric in enumerate(measured):
+        s.review(f"r{number}/n", metric)
+    assert [row[2] for row in rows(s.decided("accepted", confirmations=2))] == [mean]
+
+
 def test_a_missing_baseline_and_a_summary_with_tabs(story: Start) -> None:
     s = story().claimed()
     s.attempt(baseline=None, summary="a\tb\nc")
