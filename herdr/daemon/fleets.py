@@ -41,6 +41,15 @@ class Edit(NamedTuple):
     definition: Definition | None
 
 
+def stamp_of(root: Path) -> tuple[int, int]:
+    """When a project's piloop.toml was written, and its size: an edit changes one of them."""
+    try:
+        found = (root / FILE_NAME).stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
 async def take_in(world: World) -> None:
     """Open a fleet for every project that has none yet, and move those that can move now.
 
@@ -142,6 +151,8 @@ def _unless_agents_live(world: World, fleet: Fleet) -> Project:
 
 async def _read(world: World, project: Project, old: Config) -> Edit | None:
     """The edited configuration; None where it may not be in force now, with the reason in the project's row."""
+    # Noted before it is read: an edit that is made meanwhile is seen as one.
+    world.files_read[project.id] = stamp_of(Path(project.path))
     try:
         config = await anyio.to_thread.run_sync(read_config, Path(project.path), os.environ)
         if config.name != project.name:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import anyio
 
-from herdr.config import FILE_NAME
-from herdr.daemon.fleets import reload, take_in
+from herdr.daemon.fleets import reload, stamp_of, take_in
 from herdr.daemon.world import World
 
 #: Seconds between looks at the database's version; one costs some microseconds.
@@ -25,7 +23,6 @@ class Pulse:
     def __init__(self, world: World) -> None:
         self._world = world
         self._version = (-1, -1)
-        self._files: dict[int, tuple[int, int]] = {}
 
     async def run(self) -> None:
         """Look, and ring, until cancelled."""
@@ -53,15 +50,5 @@ class Pulse:
 
     async def _look_at_files(self) -> None:
         for fleet in list(self._world.fleets.values()):
-            seen = _stat(fleet.root / FILE_NAME)
-            if self._files.setdefault(fleet.project_id, seen) != seen:
-                self._files[fleet.project_id] = seen
+            if stamp_of(fleet.root) != self._world.files_read.get(fleet.project_id):
                 await self._world.guard(f"taking up {fleet.name}", partial(reload, self._world, fleet))
-
-
-def _stat(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return (0, 0)
-    return (found.st_mtime_ns, found.st_size)

@@ -60,6 +60,8 @@ class World:
         self.harnesses = harnesses
         self.bell = Bell()
         self.fleets: dict[int, Fleet] = {}
+        #: Which state of its piloop.toml each project was last read from.
+        self.files_read: dict[int, tuple[int, int]] = {}
         #: Held while fleets are opened, so that no project is opened twice.
         self.taking_in = anyio.Lock()
         #: Set when the agents are to be ended before the daemon stops.

@@ -115,12 +115,12 @@ class Simulated:
     # --- people and research ---------------------------------------------------------------------------------
 
     def ask(self, operation: str, **arguments: object) -> Any:
-        context = Context(conn=self.person, home=self.home, actor="human", cwd=self.home.root)
+        context = Context(conn=self.person, home=self.home, actor="human", cwd=self.fleet.root)
         return run(context, operation, arguments)
 
     def ask_as_research(self, operation: str, **arguments: object) -> Any:
         agent = get(self.person, Agent, 1)
-        context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.home.root, agent=agent)
+        context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.fleet.root, agent=agent)
         return run(context, operation, arguments)
 
     # --- the daemon ------------------------------------------------------------------------------------------
