@@ -17,6 +17,8 @@ from herdr_polyresearch.protocol.names import WORKTREES
 from herdr_polyresearch.protocol.node import NODE_FILE
 
 REMOTE = "origin"
+#: What `git ls-remote --exit-code` says when it was answered, and found nothing.
+NO_MATCH = 2
 #: How far back a base of a review is looked for; each step is a commit that changes nothing but results.tsv.
 SYNCS = 500
 #: A commit whose message nobody can write.
@@ -89,12 +91,14 @@ class Checkout:
         done = self.git.run("fetch", "-q", "--no-tags", REMOTE, refspec)
         return done.stderr.strip() if done.returncode else None
 
+    def has_remote(self, branch: str) -> bool:
+        """Whether origin has a branch, or cannot be asked."""
+        asked = self.git.run("ls-remote", "--exit-code", REMOTE, f"refs/heads/{branch}")
+        return asked.returncode != NO_MATCH
+
     def tip(self, default: str) -> str | None:
-        """The default branch: the remote's, unless ours goes on from there; None before its first commit."""
-        remote, local = self.commit(f"refs/remotes/{REMOTE}/{default}"), self.commit(f"refs/heads/{default}")
-        if remote and local:
-            return local if self.is_ancestor(remote, local) else remote
-        return remote or local
+        """The default branch as everybody has it: the remote's; ours where that has none yet, or None."""
+        return self.commit(f"refs/remotes/{REMOTE}/{default}") or self.commit(f"refs/heads/{default}")
 
     def file(self, commit: str | None, path: str) -> str | None:
         """A file as it is in a commit; None when it is not there."""

@@ -84,10 +84,13 @@ def _check_queue(session: Session, title: str, depth: int) -> None:
             fix="propose something else, or say in the title what is materially different",
         )
     if room(session.state, program) == 0:
-        limit = f"max_queue_depth = {program.max_queue_depth}, " if program.max_queue_depth is not None else ""
+        highest, lowest = program.max_queue_depth, program.min_queue_depth
+        key, limit = ("min_queue_depth", lowest)
+        if highest is not None and highest < lowest:
+            key, limit = "max_queue_depth", highest
         raise GuardError(
-            f"the queue holds {depth} theses already ({limit}min_queue_depth = {program.min_queue_depth})",
-            fix="wait until theses are claimed, or change min_queue_depth in PROGRAM.md",
+            f"the queue holds {depth} theses already ({key} = {limit})",
+            fix=f"wait until theses are claimed, or change {key} in PROGRAM.md",
         )
 
 

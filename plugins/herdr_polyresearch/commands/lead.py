@@ -5,6 +5,7 @@ from __future__ import annotations
 from herdr.api import HerdrError
 from herdr_polyresearch.commands.output import finding_line
 from herdr_polyresearch.commands.problems import GuardError
+from herdr_polyresearch.commands.publish import shared_base
 from herdr_polyresearch.commands.session import Session, warn
 from herdr_polyresearch.forge.base import ConflictError, StaleHeadError
 from herdr_polyresearch.protocol.decide import Action, Verdict, decision_block, unfinished, verdict
@@ -32,8 +33,10 @@ def check_clean(session: Session, what: str) -> None:
     """See that the audit is clean and results.tsv current, as the text asks before the lead does anything else.
 
     Raises:
-        GuardError: they are not.
+        GuardError: they are not, or the default branch here is not what origin has.
     """
+    _ = session.tip  # which fetches it
+    shared_base(session.checkout, session.default_branch)
     check_ledger(session)
     found = blocking(session.state)
     if found:

@@ -51,18 +51,20 @@ def publish(checkout: Checkout, default: str, compose: Compose, login: str) -> s
     """
     for _ in range(TRIES):
         base = _base(checkout, default)
+        before = checkout.tip(default)
         text = compose(checkout.file(base, FILE))
-        if text is None:
+        if text is None and base == before:
             _follow(checkout, default, base)
             return None
-        commit = _commit(checkout, base, text, login)
+        # Where ours holds all the rows already, they are only not pushed yet.
+        commit = base if text is None else _commit(checkout, base, text, login)
         done = checkout.git.run("push", "-q", REMOTE, f"{commit}:refs/heads/{default}")
         complaint = checkout.fetch(default)
         remote = checkout.commit(f"refs/remotes/{REMOTE}/{default}")
         if done.returncode == 0 or (remote and checkout.is_ancestor(commit, remote)):
             _follow(checkout, default, commit)
             return commit
-        if complaint or remote == base:
+        if complaint or remote == before:
             raise HerdrError(
                 f"{FILE} could not be pushed to {default}: {complaint or done.stderr.strip()}",
                 fix=f"see whether you may push: git push --dry-run {REMOTE} {default}",
@@ -71,8 +73,16 @@ def publish(checkout: Checkout, default: str, compose: Compose, login: str) -> s
 
 
 def _base(checkout: Checkout, default: str) -> str:
-    """The commit to build on: the remote's, or ours where it goes on from there with nothing but results.tsv."""
     checkout.fetch(default)
+    return shared_base(checkout, default)
+
+
+def shared_base(checkout: Checkout, default: str) -> str:
+    """The commit to build on: the remote's, or ours where it goes on from there with nothing but results.tsv.
+
+    Raises:
+        HerdrError: the remote has none, or ours has commits that matter and that nobody else has.
+    """
     remote, local = checkout.commit(f"refs/remotes/{REMOTE}/{default}"), checkout.commit(f"refs/heads/{default}")
     if remote is None:
         raise HerdrError(f"{REMOTE} has no branch {default}", fix=f"git push {REMOTE} {default}")

@@ -190,7 +190,7 @@ class Session:
         if is_lead_node(self.checkout.common, node.node_id):
             raise GuardError(
                 f"node `{node.node_id}` is the lead's here, and the lead does not {what}",
-                fix='work as another node: eval "$(polyresearch session --export --slot worker)"; '
+                fix='work as another node: eval "$(polyresearch session --export --role contributor)"; '
                 "or end its role: polyresearch init --role contributor",
             )
         return node
@@ -202,6 +202,12 @@ class Session:
             GuardError: we are not.
             HerdrError: PROGRAM.md does not say who is, or does not make sense.
         """
+        self.check_lead()
+        if self.node_id and not self.dry_run:
+            set_lead_node(self.checkout.common, self.node_id, lead=True)
+
+    def check_lead(self) -> None:
+        """Go on only with the lead's login; raises what `as_lead` does."""
         self._sound()
         lead = self.program.lead_github_login
         if lead is None:
@@ -211,13 +217,17 @@ class Session:
                 f"only the lead, {lead}, may do this, and you are {self.login}",
                 fix="leave it to the lead, or act as that account",
             )
-        if self.node_id and not self.dry_run:
-            set_lead_node(self.checkout.common, self.node_id, lead=True)
 
     def _sound(self) -> None:
         found = problems(self.program)
         if found:
             raise HerdrError(f"{PROGRAM_FILE}: {found[0]}", fix=f"correct {PROGRAM_FILE}")
+        named = self.program.default_branch
+        if named and not self.checkout.has_remote(named):
+            raise HerdrError(
+                f"{PROGRAM_FILE}: default_branch is {named}, and origin has no such branch",
+                fix=f"correct default_branch in {PROGRAM_FILE}, or git push origin {named}",
+            )
 
     # --- finding and saying -----------------------------------------------------------------------------------
 

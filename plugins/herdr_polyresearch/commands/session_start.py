@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from herdr_polyresearch.commands.identity import is_lead_node, new_node_id
+from herdr_polyresearch.commands.identity import is_lead_node, new_node_id, set_lead_node
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import plain, tell
 from herdr_polyresearch.commands.session import Session
@@ -20,16 +20,20 @@ RECENT = 20
 
 @command()
 @click.option("--slot", metavar="NAME", help="One of several workers that share this login.")
+@click.option(
+    "--role",
+    type=click.Choice(["contributor", "lead"]),
+    help="What the session does; the node file's node has told when absent, and a slot contributes.",
+)
 @click.option("--export", is_flag=True, help="Print only the line for a shell to eval.")
-def session(slot: str | None, export: bool) -> None:
+def session(slot: str | None, role: str | None, export: bool) -> None:
     """Begin a session: check who you are, name a node for it, and say what to read first.
 
     With --as LOGIN, or POLYRESEARCH_LOGIN, it stops when the token belongs to somebody else.
     """
     here = Session()
     login = here.login
-    node = os.environ.get(NODE_ENV, "").strip() if slot is None else ""
-    node = node or new_node_id(login, slot)
+    node, role = _node(here, slot, role)
     line = f"export {NODE_ENV}={shlex.quote(node)}"
     if export:
         click.echo(line)
@@ -40,9 +44,7 @@ def session(slot: str | None, export: bool) -> None:
     setup = sorted(p.name for p in (main / ENVIRONMENT).iterdir()) if (main / ENVIRONMENT).is_dir() else None
     default = here.program.default_branch or here.forge.repo().default_branch
     log = (here.checkout.git.ask("log", "--oneline", f"-{RECENT}", default) or "").splitlines()
-    lead = is_lead_node(here.checkout.common, node)
     first = "the set-up in PREPARE.md" if setup is None else f"the set-up in {ENVIRONMENT}/ ({', '.join(setup)})"
-    role = "lead" if lead else "contributor"
     said = [
         f"You are {login} on {here.forge.repo().full_name}, as the {role} node `{node}`.",
         f"  {line}",
@@ -62,3 +64,22 @@ def session(slot: str | None, export: bool) -> None:
         "recent_commits": log,
     }
     tell(here, data, plain("\n".join(said)))
+
+
+def _node(here: Session, slot: str | None, role: str | None) -> tuple[str, str]:
+    """The id of this session and its role; the id of a lead's session is the lead's from then on.
+
+    Raises:
+        HerdrError: it would be the lead's, and we are not the lead.
+    """
+    common, given = here.checkout.common, os.environ.get(NODE_ENV, "").strip()
+    if role is None:
+        recorded = slot is None and here.node_id is not None and is_lead_node(common, here.node_id)
+        role = "lead" if recorded else "contributor"
+    usable = given and slot is None and (role == "lead" or not is_lead_node(common, given))
+    node = given if usable else new_node_id(here.login, slot)
+    if role == "lead":
+        here.check_lead()
+        if not here.dry_run:
+            set_lead_node(common, node, lead=True)
+    return node, role

@@ -104,6 +104,11 @@ def problems(program: Program) -> list[str]:
     tolerance = program.metric_tolerance
     if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0):
         found.append(f"metric_tolerance {tolerance} is not a number from 0 up")
+    found += [
+        f"{key} is 0: every claim would expire at once"
+        for key in ("assignment_timeout", "review_timeout")
+        if not getattr(program, key)
+    ]
     return found
 
 

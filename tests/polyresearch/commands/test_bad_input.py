@@ -156,6 +156,9 @@ def test_a_branch_whose_name_a_comment_cannot_hold(claimed: Any, git: Git) -> No
         ({"metric_tolerance": "0.01 # small"}, "metric_tolerance"),
         ({"metric_tolerance": "nan"}, "metric_tolerance"),
         ({"assignment_timeout": "1 day"}, "assignment_timeout"),
+        ({"assignment_timeout": "0h"}, "assignment_timeout"),
+        ({"review_timeout": "0s"}, "review_timeout"),
+        ({"default_branch": "nope"}, "default_branch"),
         ({"auto_approve": "yes"}, "auto_approve"),
         ({"cli_version": "9.1.0"}, "9.1.0"),
         ({"auto_approve": "false", "maintainer_github_login": "lead"}, "two GitHub accounts"),
@@ -166,6 +169,7 @@ def test_a_program_that_makes_no_sense(project: Any, parameters: dict[str, str],
     project.program(**parameters)
     assert says in refused(project, "lead/l", "generate --title T --body B")[1]
     assert says in refused(project, "alice/n1", "claim 1")[1]
+    assert "warning" not in project("lead/l", "sync", code=None).err
 
 
 def test_another_version_that_writes_the_same_is_welcome(project: Any) -> None:

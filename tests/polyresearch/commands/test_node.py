@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -61,6 +62,43 @@ def test_a_session_begins(project: Any, git: Git) -> None:
     assert len(slots) == 2
     for line in slots:
         assert re.fullmatch(r"export POLYRESEARCH_NODE_ID=alice/[\w-]+-[0-9a-f]{4}-s[12]\n", line)
+
+
+def exported(answer: Any) -> str:
+    """The node that `session --export` names."""
+    return str(answer.out.strip().partition("=")[2])
+
+
+def test_a_session_of_the_lead_is_the_leads(project: Any) -> None:
+    number = project.thesis("RMSNorm")
+    clone = project.clone("lead/l")
+
+    def type_in(node: str, line: str, code: int = 0) -> Any:
+        environ = {"PILOOP_HOME": str(project.place.home), "POLYRESEARCH_LOGIN": "lead"}
+        project.environ = lambda who: {**environ, "POLYRESEARCH_NODE_ID": node}
+        return project("lead", line, cwd=clone, code=code)
+
+    type_in(" ", "init --role lead --node box")
+    lead = exported(type_in(" ", "session --export"))
+    assert "the lead does not" in type_in(lead, f"claim {number}", code=5).err
+    found = type_in(lead, "session --json").json
+    assert (found["node"], found["role"]) == (lead, "lead")
+    # A worker on the lead's machine, and who stops being the lead, contribute.
+    for option in ("--slot s1", "--role contributor"):
+        worker = exported(type_in(lead, f"session --export {option}"))
+        assert worker != lead
+        type_in(worker, f"claim {number}")
+        type_in(worker, f"release {number} --reason timeout")
+        type_in(worker, "prune")
+        shutil.rmtree(clone / ".worktrees")
+    assert type_in(" ", "session --role contributor --json").json["role"] == "contributor"
+
+
+def test_the_leads_session_needs_its_login(project: Any) -> None:
+    found = project("lead/m", "session --role lead --json").json
+    assert (found["node"], found["role"]) == ("lead/m", "lead")
+    assert "the lead does not" in project("lead/m", "claim 1", code=5).err
+    assert "only the lead" in project("alice/n1", "session --role lead", code=5).err
 
 
 def test_somebody_else_may_not_go_on(make_project: Make) -> None:
