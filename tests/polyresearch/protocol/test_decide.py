@@ -154,6 +154,14 @@ def test_reviews_measured_the_present_commit_themselves(story: Start) -> None:
     assert result(s) == "accepted"
 
 
+def test_two_nodes_of_one_login_are_two_reviewers(story: Start) -> None:
+    s = story(required_confirmations=2).submitted().passed()
+    s.review("bob/one")
+    assert result(s) == "refuse:not_enough_reviews"
+    s.review("bob/two")
+    assert result(s) == "accepted"
+
+
 def test_nobody_submits_the_attempt_of_another_login(story: Start) -> None:
     s = story().claimed()
     branch = s.attempt()
