@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Sequence
 
-from bench import dispatch, hundred, messages, runs, scale, startup, steering, turnover
+from bench import dispatch, hundred, messages, protocol, runs, scale, startup, steering, turnover
 from bench.report import Row, as_json, heading, machine, table
 
 MEASUREMENTS = {
@@ -20,6 +20,7 @@ MEASUREMENTS = {
     "runs": runs.measure,
     "hundred": hundred.measure,
     "scale": scale.measure,
+    "protocol": protocol.measure,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import stat
 import zlib
 from collections.abc import Mapping
@@ -16,8 +17,8 @@ from herdr.errors import HerdrError
 DEFAULT_SOCKET = "herdr"
 #: What herdr keeps in its home; SQLite and log rotation add endings to these names.
 OURS = (
-    "agents", "backups", "bin", "evaluations", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux.conf",
-    "tmux.pid", "workspaces",
+    "agents", "backups", "bin", "evaluations", "forge", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux",
+    "workspaces",
 )  # fmt: skip
 EXPLAINED = {
     errno.ENOSPC: ("the disk is full", "free some space, or set PILOOP_HOME to a folder on another disk"),
@@ -45,10 +46,9 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     def from_environ(cls, environ: Mapping[str, str]) -> Home:
         """The home that this environment names; touches nothing."""
         user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-        default = user / ".piloop"
         named = environ.get("PILOOP_HOME")
-        root = Path(named).expanduser().absolute() if named else default
-        if root.resolve() == default.resolve():
+        root = Path(named).expanduser().absolute() if named else user / ".piloop"
+        if root.resolve() == _default_root():
             return cls(root=root, socket_name=DEFAULT_SOCKET)
         digest = zlib.crc32(os.fsencode(root.resolve()))
         return cls(root=root, socket_name=f"{DEFAULT_SOCKET}-{digest:08x}")
@@ -75,7 +75,7 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tmux_conf(self) -> Path:
-        """The configuration that our tmux server is started with."""
+        """The configuration of our tmux servers; each has its own beside it, by its socket's name."""
         return self.root / "tmux.conf"
 
     def agent_dir(self, agent_id: int) -> Path:
@@ -133,6 +133,14 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         except OSError as error:
             raise disk_error(error, self.root) from error
         return [path for path in names if not is_ours(path.name)]
+
+
+def _default_root() -> Path | None:
+    """The user's own home, which alone has the plain socket name: HOME may vary, the sockets' folder does not."""
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir, ".piloop").resolve()
+    except KeyError:
+        return None
 
 
 def is_ours(name: str) -> bool:

@@ -14,10 +14,11 @@ import msgspec
 from herdr.config import FILE_NAME, Config, read_config
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
+from herdr.moving import refuse_move, refuse_rename
 from herdr.repo.checks import check_git, find_root, head_commit, is_dirty
 from herdr.repo.commits import read_commit
 from herdr.repo.names import slug
-from herdr.repo.refs import pin
+from herdr.repo.refs import pin, pinned
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
@@ -94,7 +95,8 @@ def _evaluates_by(root: Path, stub: Path) -> bool:
 def _warn_of_edits(root: Path, definition: Definition, tell: Tell) -> None:
     dirty = [path for path in definition.files if is_dirty(root, [path])]
     if dirty:
-        tell(f"note: {', '.join(dirty[:5])} differ from the last commit; scoring uses what is committed")
+        differ = "differs" if len(dirty) == 1 else "differ"
+        tell(f"note: {', '.join(dirty[:5])} {differ} from the last commit; scoring uses what is committed")
 
 
 class _Registration:
@@ -120,6 +122,7 @@ class _Registration:
 
     def take_up(self, environ: Mapping[str, str], tell: Tell) -> dict[str, float] | None:
         """Register the project, or take up its edits; gives the metrics if something had to be measured."""
+        self._refuse_losses()
         head = self._head()
         if self.known is not None and head is not None and self._same_evaluator(self.known):
             with transaction(self.store):
@@ -132,6 +135,11 @@ class _Registration:
         score = measure_now(self.home, self.root, self.config, self.definition, measured, self.commit, environ)
         self._write(head, measured, score)
         return score.metrics
+
+    def _refuse_losses(self) -> None:
+        if self.known is not None:
+            refuse_rename(self.store, self.known, self.config.name)
+            refuse_move(self.store, self.known, Config.from_json(self.known.config), self.config)
 
     def _head(self) -> Candidate | None:
         known = self.known
@@ -157,8 +165,21 @@ class _Registration:
         values |= {"path": str(self.root), "actor": self.store.actor}
         if self.known is None:
             return insert(self.store, Project, values)
+        # Measuring takes its time, so a run may have started since the first look.
+        self._refuse_losses()
+        if self.known.name != self.config.name:
+            self._carry_over(self.known.name, self.config.name)
         update(self.store, Project, self.known.id, values)
         return self.known.id
+
+    def _carry_over(self, old: str, new: str) -> None:
+        """Give what goes by the project's name the new one; pins stay under the old one too."""
+        for name, commit in pinned(self.root, old).items():
+            pin(self.root, new, name, commit)
+        for folder in ("workspaces", "profiles"):
+            before, after = self.home.root / folder / old, self.home.root / folder / new
+            if before.is_dir() and not after.exists():
+                before.rename(after)
 
     def _enter_baseline(self, project_id: int) -> int:
         made = read_commit(self.root, self.commit)
@@ -199,7 +220,8 @@ def measure_now(
     Raises:
         HerdrError: the commit gives no score; says why, and where its output is.
     """
-    name = f"init-{secrets.token_hex(4)}"
+    # With the pid, so that what a killed one left can be told from what goes on.
+    name = f"init-{os.getpid()}-{secrets.token_hex(4)}"
     folder = home.root / "evaluations" / name
     job = Job(
         root=root,
@@ -215,7 +237,11 @@ def measure_now(
         folder=folder,
         mark=mark(home, name),
     )
-    score = anyio.run(measure, job)
+    try:
+        score = anyio.run(measure, job)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     if score.error is not None:
         raise HerdrError(
             f"the evaluate command gives no score for {commit[:10]}: {score.error}",

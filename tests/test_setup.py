@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from herdr.errors import HerdrError, UsageError
+from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import Home
+from herdr.repo.refs import pinned
 from herdr.setup import NotReadyError, SetUp, set_up
 from herdr.store.connection import open_store
-from herdr.store.rows import Candidate, Evaluator, Project, fetch
+from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Project, Run, fetch, insert, update
 
 MakeRepo = Callable[..., Path]
 CONFIG = """
@@ -97,7 +99,7 @@ def test_edits_of_the_evaluator_that_are_not_committed_are_told(make_repo: MakeR
     (root / "evaluate.py").write_text("print('METRIC score=5')\n")
     told: list[str] = []
     assert init(root, told).metrics == {"score": 1.0}
-    assert any("evaluate.py differ from the last commit" in line for line in told)
+    assert any("evaluate.py differs from the last commit" in line for line in told)
 
 
 def test_a_second_repo_of_the_same_name_is_refused_and_a_moved_one_is_found(make_repo: MakeRepo) -> None:
@@ -109,3 +111,60 @@ def test_a_second_repo_of_the_same_name_is_refused_and_a_moved_one_is_found(make
     shutil.move(root, root.with_name("moved"))
     assert init(root.with_name("moved")).project.path == str(root.with_name("moved"))
     assert len(rows(Project)) == 1
+
+
+def enter(**run: object) -> None:
+    """An idea with a run, and its agent, which lives until an update ends it."""
+    store = open_store(Home.from_environ(os.environ).database, mode="person", actor="daemon")
+    insert(store, Idea, {"project_id": 1, "title": "Try it", "source": "human", "actor": "human"})
+    row = {"project_id": 1, "idea_id": 1, "number": 1, "base_id": 1, "harness": "fake", "actor": "daemon"}
+    insert(store, Run, {**row, "state": "running", **run})
+    agent = {"project_id": 1, "run_id": 1, "harness": "fake", "session_id": "s", "token_hash": "h"}
+    insert(store, Agent, {**agent, "state": "busy", "actor": "daemon"})
+    store.close()
+
+
+def end(kind: type, **values: object) -> None:
+    store = open_store(Home.from_environ(os.environ).database, mode="person", actor="daemon")
+    update(store, kind, 1, {**values, "actor": "daemon"})
+    store.close()
+
+
+def test_a_rename_waits_for_the_runs_and_takes_pins_and_workspace_along(make_repo: MakeRepo) -> None:
+    root, home = make_repo(FILES), Home.from_environ(os.environ)
+    init(root)
+    enter()
+    (home.workspace("p") / "data").touch()
+    (root / "piloop.toml").write_text(CONFIG.replace('"p"', '"q"'))
+    with pytest.raises(RefusedError, match="p cannot be renamed to q while 1 run of it is open") as caught:
+        init(root)
+    assert 'name = "p"' in (caught.value.fix or "")
+    assert rows(Project)[0].name == "p"
+    end(Run, state="succeeded", settled_at="2026-01-01T00:00:00.000Z")
+    with pytest.raises(RefusedError, match="agents of it live"):
+        init(root)
+    end(Agent, state="ended")
+    assert init(root).project.name == "q"
+    assert (home.workspace("q") / "data").exists()
+    assert pinned(root, "q") == pinned(root, "p") != {}
+
+
+@pytest.mark.parametrize(
+    ("edited", "what"),
+    [
+        (CONFIG + '[tmux]\nsocket = "other"\n', "[tmux] socket"),
+        (CONFIG.replace('runtime = "herdr"', 'runtime = "subprocess"'), 'runtime = "subprocess"'),
+    ],
+)
+def test_where_agents_run_is_not_changed_under_them(make_repo: MakeRepo, edited: str, what: str) -> None:
+    root = make_repo(FILES)
+    init(root)
+    enter()
+    before = rows(Project)[0].config
+    (root / "piloop.toml").write_text(edited)
+    with pytest.raises(RefusedError, match=f"the edited {re.escape(what)} of p takes effect once no agent"):
+        init(root)
+    assert rows(Project)[0].config == before
+    end(Agent, state="ended")
+    init(root)
+    assert rows(Project)[0].config != before

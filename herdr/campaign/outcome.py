@@ -140,7 +140,10 @@ def _left_behind(facts: RunFacts) -> Outcome:
     if facts.finding:
         return Outcome(state="succeeded", end="finding_only", detail="a finding, and no commit of its own")
     if facts.recovered:
-        return _failed("recovered_only", "left only uncommitted work, and no finding")
+        return _failed(
+            "recovered_only",
+            "left no commit or finding of its own; its uncommitted work was committed for it and is scored",
+        )
     return _failed("no_commits", "left neither a commit nor a finding")
 
 

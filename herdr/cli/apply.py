@@ -16,7 +16,8 @@ from herdr.errors import UsageError
 @click.argument("what", required=False, metavar="[PROJECT|candidate#N]")
 @click.option("--branch", metavar="NAME", help="Its name.  [default: herdr/PROJECT/candidate-N]")
 @click.option("--patch", metavar="FILE", help="Write a patch instead, - for standard output.")
-def apply(what: str | None, branch: str | None, patch: str | None) -> None:
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+def apply(what: str | None, branch: str | None, patch: str | None, force: bool) -> None:
     """Make a branch of the head, or of a candidate, in your repo; or write it as a patch.
 
     Your checkout, your branches and your index stay as they are.
@@ -27,7 +28,7 @@ def apply(what: str | None, branch: str | None, patch: str | None) -> None:
     chosen = {"candidate": what} if what is not None and "#" in what else {"project": what}
     found = ask("apply.find", **chosen)
     if patch is not None:
-        _write_patch(found, patch)
+        _write_patch(found, patch, force=force)
     else:
         _make_branch(found, branch or f"herdr/{found['project']}/{found['candidate'].replace('#', '-')}")
 
@@ -42,7 +43,7 @@ def _make_branch(found: dict[str, Any], name: str) -> None:
     click.echo(f"      git -C {root} merge {name}")
 
 
-def _write_patch(found: dict[str, Any], file: str) -> None:
+def _write_patch(found: dict[str, Any], file: str, *, force: bool) -> None:
     from herdr.repo.export import make_patch
     from herdr.repo.git import run_git
 
@@ -58,7 +59,10 @@ def _write_patch(found: dict[str, Any], file: str) -> None:
         sys.stdout.buffer.write(content)
         return
     try:
-        Path(file).write_bytes(content)
+        with Path(file).open("wb" if force else "xb") as patch:
+            patch.write(content)
+    except FileExistsError as error:
+        raise UsageError(f"{file} exists", fix="name another file, or add --force") from error
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}", fix="name another file") from error
     click.echo(f"{_label(found)} is now the patch {file}, from {base[:10]}")

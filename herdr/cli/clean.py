@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from herdr.home import Home
 from herdr.ops.core import Context
 from herdr.store.rows import Project, Run, fetch
 
-#: A scoring of `herdr init` that is older than this many seconds is not running any more.
-OLD = 86_400.0
+#: The folder of a scoring by `herdr init`, with the pid of the command.
+BY_INIT = re.compile(r"init-(\d+)-")
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +50,15 @@ def clean(dry_run: bool) -> None:
 
 
 def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
+    from herdr.mux.server import TmuxMissingError
+
     projects = fetch(context.conn, Project, "ORDER BY name")
     for project in projects:
         yield from _worktrees(context, project, dry_run=dry_run)
-        yield from _windows(context, home, project, dry_run=dry_run)
+        try:
+            yield from _windows(context, home, project, dry_run=dry_run)
+        except TmuxMissingError as error:
+            yield Leftover(what=f"windows of {project.name}", stays=error.message)
     yield from _evaluations(context, home, dry_run=dry_run)
     yield from _profiles(home, {project.name for project in projects}, dry_run=dry_run)
 
@@ -108,17 +113,26 @@ def _evaluations(context: Context, home: Home, *, dry_run: bool) -> Iterator[Lef
     )
     done = {str(row[0]): Path(row[1]) for row in roots}
     for folder in _folders(home.root / "evaluations"):
-        old_init = folder.name.startswith("init-") and time.time() - folder.stat().st_mtime > OLD
-        if folder.name in done or old_init:
+        if folder.name in done or _left_by_init(folder.name):
             reason = None if dry_run else _remove_evaluation(folder, done.get(folder.name))
             yield Leftover(what=f"evaluation {folder}", stays=reason)
 
 
+def _left_by_init(name: str) -> bool:
+    import psutil
+
+    by = BY_INIT.match(name)
+    return by is not None and not psutil.pid_exists(int(by[1]))
+
+
 def _remove_evaluation(folder: Path, root: Path | None) -> str | None:
+    from herdr.repo.checks import find_root
     from herdr.repo.worktrees import remove_detached
 
     worktree = folder / "worktree"
     try:
+        if root is None and (worktree / ".git").exists():
+            root = find_root(worktree)
         if root is not None:
             remove_detached(root, worktree)
     except HerdrError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from herdr.cli.main import GROUPS
+from herdr.cli.running import GROUPS
 
 INTRODUCTION = """\
 # Commands

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.home import Home
+from herdr.python import module_argv
 from herdr.store.connection import open_store
 
 if TYPE_CHECKING:
     from herdr.mux.server import TmuxServer
     from herdr.store.rows import Project
 
-DAEMON = (sys.executable, "-m", "herdr.daemon")
+DAEMON = module_argv("herdr.daemon")
 #: Seconds for a daemon to be there, and for its fleet to be in tmux.
 START_PATIENCE = 20.0
 FLEET_PATIENCE = 15.0
@@ -110,10 +110,20 @@ def session_of(server: TmuxServer, project: Project) -> str | None:
 
 
 def tmux(server: TmuxServer, *words: str) -> str:
-    """Run one tmux command and return what it printed; "" when tmux refused it."""
-    done = subprocess.run(
-        [*server.argv, *words], capture_output=True, text=True, errors="replace", check=False, env=server.environ
-    )
+    """Run one tmux command and return what it printed; "" when tmux refused it.
+
+    Raises:
+        TmuxMissingError: there is no tmux.
+    """
+    from herdr.mux.server import TmuxMissingError
+
+    argv = [*server.argv, *words]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", check=False, env=server.environ
+        )
+    except FileNotFoundError as error:
+        raise TmuxMissingError from error
     return done.stdout if done.returncode == 0 else ""
 
 

@@ -39,7 +39,7 @@ def prompt(worker: str, text: str, timeout: float) -> None:
             if time.monotonic() > deadline:
                 raise _still_waits(message, timeout)
             if daemon_pid(home) is None:
-                raise _daemon_gone(home)
+                raise _daemon_gone(home, message)
             time.sleep(LOOK)
             message = client.call("message.get", message=message["id"])
     if message["state"] != "received":
@@ -49,10 +49,14 @@ def prompt(worker: str, text: str, timeout: float) -> None:
 
 
 def _still_waits(message: dict[str, str], timeout: float) -> HerdrError:
-    why = message["detail"] or ("it was typed, and nothing shows yet that it was taken")
+    if message["state"] == "typed":
+        what, next_ = "it was typed, and nothing shows yet that it was taken", "it is not typed again"
+    else:
+        why = message["detail"] or f"{message['agent']} is starting, or another message goes first"
+        what, next_ = f"nothing was typed yet: {why}", "the message waits on, until the run ends"
     return HerdrError(
-        f"{message['agent']} has not received it after {timeout:g} s: {why}",
-        fix="the message waits on, until the run ends; look at the agent: herdr attach " + message["agent"],
+        f"{message['agent']} has not received it after {timeout:g} s: {what}",
+        fix=f"{next_}; look at the agent: herdr attach {message['agent']}",
     )
 
 
@@ -65,7 +69,7 @@ def _not_received(message: dict[str, str]) -> HerdrError:
     )
 
 
-def _daemon_gone(home: Home) -> HerdrError:
-    return HerdrError(
-        "the daemon ended meanwhile; the next one types the message", fix=f"herdr up; its log is {home.log}"
-    )
+def _daemon_gone(home: Home, message: dict[str, str]) -> HerdrError:
+    typed = "it was typed, and the next one sees what became of it"
+    what = typed if message["state"] == "typed" else "nothing was typed, and the next one types the message"
+    return HerdrError(f"the daemon ended meanwhile; {what}", fix=f"herdr up; its log is {home.log}")

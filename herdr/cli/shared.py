@@ -29,6 +29,12 @@ def waits_for(idea: dict[str, Any]) -> str:
     )
 
 
+def pinned_to(idea: dict[str, Any]) -> str:
+    """The harness and the model that an idea has to be tried with, in parentheses; "" where any will do."""
+    names = " ".join(filter(None, (idea["harness"], idea["model"])))
+    return f"  (with {names})" if names else ""
+
+
 def print_comments(comments: list[dict[str, Any]]) -> None:
     """Print comments under a heading, whole."""
     if comments:

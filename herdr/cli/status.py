@@ -9,7 +9,7 @@ import click
 
 from herdr.cli.asking import asking
 from herdr.cli.output import ago, counts, json_option, number, percent, print_json, print_table, several, size_of
-from herdr.cli.shared import print_candidates, waits_for
+from herdr.cli.shared import pinned_to, print_candidates, waits_for
 from herdr.home import Home
 
 
@@ -120,7 +120,7 @@ def _source(source: dict[str, Any]) -> str:
 
 def _waits(queued: dict[str, Any]) -> str:
     blockers = f"  (after {waits_for(queued)})" if queued["blocked_by"] else ""
-    return f"{queued['title']}{blockers}"
+    return f"{queued['title']}{pinned_to(queued)}{blockers}"
 
 
 def _indented(text: str) -> str:

@@ -50,8 +50,7 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
         click.echo(f"the daemon runs (pid {start_daemon(home)})")
     if project is None:
         return
-    if panes:
-        _wait_for_fleet(home, project)
+    panes = _wait_for_fleet(home, project)
     _say_what_next(project, panes=panes)
     if panes and not detach and sys.stdin.isatty() and sys.stdout.isatty():
         from herdr.cli.attach import attach_to
@@ -115,15 +114,21 @@ def _registered(home: Home, root: Path) -> Project | None:
         store.close()
 
 
-def _wait_for_fleet(home: Home, name: str) -> None:
+def _wait_for_fleet(home: Home, name: str) -> bool:
+    """Wait until the daemon has opened the fleet; whether it is in tmux."""
     from herdr.cli.fleet import FLEET_PATIENCE, session_of, tmux_of, wait_until
     from herdr.cli.projects import project_named
+    from herdr.ops.standing import in_background
 
-    project = project_named(home, name)
-    server = tmux_of(home, project)
-    if not wait_until(lambda: session_of(server, project) is not None, FLEET_PATIENCE):
+    def opened() -> bool:
+        # Read anew each time: the daemon may take up another runtime or socket first.
+        project = project_named(home, name)
+        return in_background(project) or session_of(tmux_of(home, project), project) is not None
+
+    if not wait_until(opened, FLEET_PATIENCE):
         wrong = project_named(home, name).config_error
         raise HerdrError(
             f"the fleet of {name} is not in tmux after {FLEET_PATIENCE:.0f} s: {wrong or 'the daemon is busy'}",
             fix=f"herdr status; the daemon's log is {home.log}",
         )
+    return not in_background(project_named(home, name))

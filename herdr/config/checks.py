@@ -14,6 +14,8 @@ Check = Callable[..., Fault]
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 METRIC_NAME = re.compile(r"[^\s=\x00]+")
+#: The end of a pattern that takes the rest of its line.
+TAKES_THE_LINE = re.compile(r"(?:(?<!\\)\$|\\Z|(?:(?<!\\)\.|\])[*+])\Z")
 SOCKET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
@@ -86,6 +88,20 @@ def regex(value: str) -> Fault:
             re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
         return f"not a regular expression: {' '.join(str(error).split())}", "correct it, or escape it with '\\'"
+    return None
+
+
+def composer(value: str) -> Fault:
+    """A composer rule by which a draft cannot be seen would let every text be typed onto the last."""
+    fault = regex(value)
+    if fault:
+        return fault
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rule = re.compile(value)
+    if "text" not in rule.groupindex and (rule.groups > 1 or (not rule.groups and TAKES_THE_LINE.search(value))):
+        problem = "has several groups, none named text" if rule.groups else "does not say what stands in the line"
+        return problem, "name the group with what was typed, as in '^> ?(?P<text>.*)$'"
     return None
 
 

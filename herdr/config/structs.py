@@ -27,6 +27,7 @@ SocketName = Annotated[str, Meta(extra={"check": checks.socket_name})]
 Pattern = Annotated[str, Meta(extra={"check": checks.pattern})]
 RepoPath = Annotated[str, Meta(extra={"check": checks.relative_path})]
 Regex = Annotated[str, Meta(extra={"check": checks.regex})]
+ComposerRegex = Annotated[str, Meta(extra={"check": checks.composer})]
 Variable = Annotated[str, Meta(extra={"check": checks.variable})]
 Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
@@ -142,7 +143,7 @@ class HarnessKeys(msgspec.Struct, frozen=True, kw_only=True):
     ready: Regex | None = None
     busy: Regex | None = None
     received: Regex | None = None
-    composer: Regex | None = None
+    composer: ComposerRegex | None = None
     dialogs: dict[str, Regex] = {}
     settle: Interval | None = None
     newline: Literal["keep", "space"] | None = None

@@ -6,6 +6,8 @@ from functools import partial
 
 from herdr.api import Harness, LaunchContext
 from herdr.daemon.world import ACTOR, Fleet, World
+from herdr.harness.screen import read_screen
+from herdr.mux.composer import may_stand
 from herdr.mux.quote import clean
 from herdr.runtime.api import Delivery, Place
 from herdr.store.connection import Store
@@ -32,6 +34,8 @@ async def deliver_next(
     if not harness.send.accepts and fleet.runtime.mode == "interactive":
         write_state(world, message, "failed", NO_CHANNEL)
         return True
+    if message.state == "queued" and (reason := await _unfinished(world, fleet, agent, harness, place)):
+        return _settle(world, message, Delivery(state="waiting", detail=reason))
     rules = harness.send
     typed = clean(message.body, newline=rules.newline, disarm=rules.disarm, disarm_at=rules.disarm_at)
     evidence = partial(harness.received, context, typed)
@@ -50,6 +54,24 @@ async def deliver_next(
             evidence=evidence,
         )
     return _settle(world, message, delivery)
+
+
+async def _unfinished(world: World, fleet: Fleet, agent: Agent, harness: Harness, place: Place) -> str | None:
+    """Why nothing may be typed yet: the text before was typed, is not confirmed, and may still stand there.
+
+    Only an input line can hold a text back; a program that reads lines has taken it, or takes it in its turn.
+    """
+    if harness.screen.composer is None:
+        return None
+    last = find(world.store, Message, "WHERE agent_id = ? AND typed_at NOT NULL ORDER BY id DESC", agent.id)
+    screen = await fleet.runtime.screen(place) if last is not None and last.state == "unconfirmed" else None
+    if last is None or screen is None or screen.dead:
+        return None
+    rules = harness.send
+    typed = clean(last.body, newline=rules.newline, disarm=rules.disarm, disarm_at=rules.disarm_at)
+    if not may_stand(read_screen(harness.screen, screen.text, screen.title), typed):
+        return None
+    return f"an earlier text may still stand in its input line ({last.detail}); empty it, or enter it there"
 
 
 def _settle(world: World, message: Message, delivery: Delivery) -> bool:

@@ -5,40 +5,71 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio.to_thread
 
-from herdr.config import Config, ConfigError, read_config
+from herdr.config import FILE_NAME, Config, ConfigError, read_config
 from herdr.daemon.judging import want_score
 from herdr.daemon.world import ACTOR, Fleet, World, log
-from herdr.errors import HerdrError
+from herdr.errors import HerdrError, RefusedError
+from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
+from herdr.moving import changed_place, live_agent, refuse_move
 from herdr.mux.server import TmuxServer
 from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
-from herdr.scoring.evaluator import define, register
-from herdr.store.rows import Agent, Evaluator, Project, fetch, find, get, update
+from herdr.scoring.evaluator import Definition, define, register
+from herdr.store.rows import Evaluator, Project, fetch, find, get, update
 
-RUNTIME_LATER = (
-    'runtime = "{}" takes effect once no agent of the project runs: `herdr down --kill-agents`, then `herdr up`'
-)
+NAME_LATER = 'name = "{}", but the project is registered as {}'
+RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
+
+#: Ideas that run or are to run yet, with the harness that each needs.
+PINNED = """
+    SELECT id, harness FROM ideas
+    WHERE project_id = :project AND harness NOT NULL AND status IN ('seed', 'proposed', 'ready', 'scheduled')
+    UNION SELECT idea_id, harness FROM runs WHERE project_id = :project AND settled_at IS NULL ORDER BY 1
+"""
+
+
+class Edit(NamedTuple):
+    """An edited configuration that may be in force, and its evaluator if it could be another one."""
+
+    config: Config
+    definition: Definition | None
 
 
 async def take_in(world: World) -> None:
-    """Open a fleet for every project that has none yet; one that fails is told, and tried at the next change."""
+    """Open a fleet for every project that has none yet, and move those that can move now.
+
+    One that fails is told, and tried at the next change.
+    """
     async with world.taking_in:
         for project in fetch(world.store, Project, "ORDER BY id"):
-            if project.id not in world.fleets:
+            fleet = world.fleets.get(project.id)
+            if fleet is None:
                 await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
+            elif project.name != fleet.name or (project.config_error and not live_agent(world.store, project.id)):
+                await world.guard(f"taking up {project.name}", partial(_take_up, world, fleet), project.id)
 
 
 async def _open(world: World, project: Project) -> None:
-    config = Config.from_json(project.config)
-    fleet = Fleet(project, config, _harnesses(world, config), await _runtime(world, project, config))
-    await _choose_rotation(fleet)
+    """Open a fleet with the configuration in force, which is the edited one unless that has to wait."""
+    stored = Config.from_json(project.config)
+    edit = await _read(world, project, stored)
+    config = edit.config if edit is not None else stored
+    runtime = await _runtime(world, project, config)
+    fleet = Fleet(project, config, _harnesses(world, config), runtime)
+    try:
+        if edit is not None:
+            _store(world, project, stored, edit)
+        await _choose_rotation(fleet)
+    except BaseException:
+        await runtime.aclose()
+        raise
     world.fleets[project.id] = fleet
-    await reload(world, fleet)
     world.bell.ring()
 
 
@@ -65,53 +96,100 @@ async def _runtime(world: World, project: Project, config: Config) -> Runtime:
 
 async def reload(world: World, fleet: Fleet) -> None:
     """Read piloop.toml again; a broken one leaves the last good in force, its mistakes in the project's row."""
-    project = get(world.store, Project, fleet.project_id)
+    # Not beside `take_in`, which may be moving the same fleet.
+    async with world.taking_in:
+        await _take_up(world, fleet)
+
+
+async def _take_up(world: World, fleet: Fleet) -> None:
+    project = _unless_agents_live(world, fleet)
+    edit = await _read(world, project, fleet.config)
+    if edit is None:
+        return
+    runtime = None
+    if project.name != fleet.name or changed_place(fleet.config, edit.config) is not None:
+        try:
+            runtime = await _runtime(world, project, edit.config)
+        except HerdrError as error:
+            _refuse(world, project, fleet.config, error)
+            return
+    # No await from the last look at the agents to the change: an agent's row is there before it is launched.
     try:
-        config = await anyio.to_thread.run_sync(read_config, fleet.root, os.environ)
-    except ConfigError as error:
-        _set_error(world, project, str(error))
+        _store(world, project, fleet.config, edit)
+    except BaseException as error:
+        if runtime is not None:
+            await runtime.aclose()
+        if not isinstance(error, RefusedError):
+            raise
+        _refuse(world, project, fleet.config, error)
         return
-    if config.runtime != fleet.config.runtime and not await _moved(world, project, fleet, config):
-        return
-    fleet.config = config
-    fleet.harnesses = _harnesses(world, config)
+    old, fleet.name, fleet.config = fleet.runtime, project.name, edit.config
+    fleet.harnesses = _harnesses(world, edit.config)
+    if runtime is not None:
+        fleet.runtime = runtime
+        await old.aclose()
     await _choose_rotation(fleet)
-    await _take_up(world, project, fleet)
 
 
-async def _moved(world: World, project: Project, fleet: Fleet, config: Config) -> bool:
-    """Change the runtime; False, with the reason in the project's row, while agents live in the old one."""
+def _unless_agents_live(world: World, fleet: Fleet) -> Project:
+    """The project's row; a new name is taken back when an agent was launched before it was noticed."""
+    with world.transaction() as store:
+        project = get(store, Project, fleet.project_id)
+        if project.name != fleet.name and live_agent(store, project.id):
+            update(store, Project, project.id, {"name": fleet.name, "actor": ACTOR})
+        return get(store, Project, fleet.project_id)
+
+
+async def _read(world: World, project: Project, old: Config) -> Edit | None:
+    """The edited configuration; None where it may not be in force now, with the reason in the project's row."""
     try:
-        runtime = await _runtime(world, project, config)
+        config = await anyio.to_thread.run_sync(read_config, Path(project.path), os.environ)
+        if config.name != project.name:
+            raise RefusedError(NAME_LATER.format(config.name, project.name), fix=RENAME)
+        _refuse_names(world, project, old, config)
+        refuse_move(world.store, project, old, config)
+        definition = None
+        evaluator = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+        if evaluator is not None and config.to_json() != old.to_json():
+            root, commit = Path(project.path), evaluator.commit_sha
+            definition = await anyio.to_thread.run_sync(define, config, root, commit)
+        return Edit(config, definition)
     except HerdrError as error:
-        _set_error(world, project, error.message)
-        return False
-    if find(world.store, Agent, "WHERE project_id = ? AND state <> 'ended'", project.id) is not None:
-        await runtime.aclose()
-        _set_error(world, project, RUNTIME_LATER.format(config.runtime))
-        return False
-    # No await between the look and the change: an agent's row is there before it is launched.
-    old, fleet.runtime, fleet.config = fleet.runtime, runtime, config
-    await old.aclose()
-    return True
+        _refuse(world, project, old, error)
+        return None
 
 
-async def _take_up(world: World, project: Project, fleet: Fleet) -> None:
-    """Store the configuration, and the evaluator that it makes of the evaluator's commit."""
-    old = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
-    stored = fleet.config.to_json().decode()
+def _refuse_names(world: World, project: Project, old: Config, new: Config) -> None:
+    """Make sure that there is every harness that the edited configuration, or an open idea, names.
+
+    Raises:
+        ConfigError: with each that there is not.
+    """
+    known = _harnesses(world, new)
+    pinned = world.store.execute(PINNED, {"project": project.id}).fetchall()
+    mistakes = [*unknown_names(new, known), *lost_names(pinned, _harnesses(world, old), known)]
+    if mistakes:
+        raise ConfigError(Path(project.path) / FILE_NAME, mistakes)
+
+
+def _store(world: World, project: Project, old: Config, edit: Edit) -> None:
+    """Store the configuration, and the evaluator that it makes of the evaluator's commit.
+
+    Raises:
+        RefusedError: an agent was launched meanwhile, in the old place.
+    """
+    stored = edit.config.to_json().decode()
     if stored == project.config and project.config_error is None:
         return
-    definition = None
-    if old is not None:
-        definition = await anyio.to_thread.run_sync(define, fleet.config, fleet.root, old.commit_sha)
+    evaluator = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
     with world.transaction() as store:
+        refuse_move(store, project, old, edit.config)
         update(store, Project, project.id, {"config": stored, "config_error": None, "actor": ACTOR})
-        if definition is None or old is None:
+        if edit.definition is None or evaluator is None:
             return
-        register(store, project.id, definition, old.commit_sha, ACTOR)
+        register(store, project.id, edit.definition, evaluator.commit_sha, ACTOR)
         now = get(store, Project, project.id)
-        if now.head_id is not None and now.evaluator_id != old.id:
+        if now.head_id is not None and now.evaluator_id != evaluator.id:
             # What is open asks for its own scores; the head is the bar of whatever comes next.
             want_score(store, now, now.head_id)
 
@@ -124,11 +202,14 @@ async def _choose_rotation(fleet: Fleet) -> None:
     named = fleet.config.role("worker").harnesses
     if named is None:
         named = tuple(await anyio.to_thread.run_sync(fleet.harnesses.available, os.environ))
-    fleet.rotation = named
+    fleet.rotation = tuple(fleet.harnesses.known(named))
 
 
-def _set_error(world: World, project: Project, problem: str) -> None:
-    log.warning("project %s: %s", project.name, problem)
-    if project.config_error != problem:
+def _refuse(world: World, project: Project, old: Config, error: HerdrError) -> None:
+    """Say in the project's row why an edit is not in force; what is stored there stays what is."""
+    problem = f"{error.message}: {error.fix}" if error.fix else error.message
+    stored = old.to_json().decode()
+    if (project.config_error, project.config) != (problem, stored):
+        log.warning("project %s: %s", project.name, problem)
         with world.transaction() as store:
-            update(store, Project, project.id, {"config_error": problem, "actor": ACTOR})
+            update(store, Project, project.id, {"config": stored, "config_error": problem, "actor": ACTOR})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shlex
-import sys
 import uuid
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from herdr.daemon.world import ACTOR, Fleet, Work, World, base_environment
 from herdr.errors import HerdrError
 from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
+from herdr.python import module_argv
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.names import slug
 from herdr.repo.worktrees import create_detached, ensure_run_worktree, remove_detached, verify, verify_detached
@@ -259,5 +259,5 @@ def _about(store: Store, work: Work) -> str:
 def write_shim(folder: Path) -> None:
     """Put a `piloop` first on every agent's PATH that is this very installation, whatever the repo brings."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m herdr.cli "$@"\n'
+    script = f'#!/bin/sh\nexec {shlex.join(module_argv("herdr.cli"))} "$@"\n'
     atomic_write(folder / "piloop", script, 0o700)

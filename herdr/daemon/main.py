@@ -58,7 +58,6 @@ async def serve(home: Home) -> None:
         world = World(home, store, host, gather_harnesses(host))
         write_shim(home.bin)
         give_back(store)
-        world.emit("daemon.started", pid=os.getpid(), version=__version__)
         await _run(world)
         world.emit("daemon.stopped", pid=os.getpid())
     finally:
@@ -70,6 +69,8 @@ async def _run(world: World) -> None:
     try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_signals, world, tasks)
+            # Who reads this may send a signal at once.
+            world.emit("daemon.started", pid=os.getpid(), version=__version__)
             for part in (
                 Pulse(world).run,
                 Scheduler(world, tasks).run,

@@ -227,7 +227,7 @@ def _queue(
     configured = fleet.config.role(role)
     turn = store.execute("SELECT count(*) FROM sweeps WHERE project_id = ? AND role = ?", (project.id, role))
     rotation = Rotation(
-        harnesses=configured.harnesses or fleet.rotation,
+        harnesses=fleet.harnesses.known(configured.harnesses or fleet.rotation),
         turn=turn.fetchone()[0],
         caps=fleet.config.max_concurrent,
     )

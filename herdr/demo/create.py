@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from herdr.errors import HerdrError
+from herdr.python import module_argv
 
 from .ideas import ADDED
 from .steps import PROJECT
@@ -47,7 +48,7 @@ def _write_baseline(root: Path) -> None:
             shutil.copyfile(source, root / path)
     config = root / "piloop.toml"
     # A JSON list of strings is a TOML one too. The interpreter is ours: a `python3` on PATH may be another one.
-    agent = json.dumps([sys.executable, "-m", "herdr.demo.agent", "{brief}"], ensure_ascii=False)
+    agent = json.dumps([*module_argv("herdr.demo.agent"), "{brief}"], ensure_ascii=False)
     evaluate = json.dumps([sys.executable, "evaluate.py"], ensure_ascii=False)
     text = config.read_text(encoding="utf-8")
     text = text.replace("interactive = []", f"interactive = {agent}")

@@ -16,6 +16,7 @@ from types import TracebackType
 
 from herdr.errors import HerdrError
 from herdr.home import Home
+from herdr.python import module_argv
 
 START = b"start\n"
 #: Seconds that the daemon gets to end its agents and itself; they normally take less than one.
@@ -42,7 +43,7 @@ class Keeper:
         with self._log.open("ab") as log:
             # A session of its own: a Ctrl-C in the terminal is the demo's to act on.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "herdr.demo.keeper"],
+                module_argv("herdr.demo.keeper"),
                 stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environ, start_new_session=True,
             )  # fmt: skip
         return self
@@ -62,7 +63,9 @@ class Keeper:
     ) -> None:
         if self._process is not None:
             assert self._process.stdin is not None
-            self._process.stdin.close()
+            # What was not written because the keeper is gone is tried again here; that tells nothing new.
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
             self._process.wait()
 
 
@@ -73,7 +76,7 @@ def main() -> None:
     daemon = None
     try:
         if os.read(sys.stdin.fileno(), len(START)):
-            daemon = subprocess.Popen([sys.executable, "-m", "herdr.daemon"], stdin=subprocess.DEVNULL, cwd="/")
+            daemon = subprocess.Popen(module_argv("herdr.daemon"), stdin=subprocess.DEVNULL, cwd="/")
             while os.read(sys.stdin.fileno(), len(START)):
                 pass
     finally:

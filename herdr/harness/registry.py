@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from herdr.api import Harness
 from herdr.config import HarnessKeys
@@ -54,6 +54,10 @@ class Harnesses:
         """All names, those of the default rotation first."""
         first = [name for name in FIRST if name in self._known]
         return [*first, *sorted(self._known.keys() - set(first))]
+
+    def known(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are a harness's."""
+        return [name for name in names if name in self._known]
 
     def get(self, name: str) -> Harness:
         """The harness of this name.

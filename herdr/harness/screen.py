@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -19,7 +19,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What a screen says: the state, and the rule and the line that it was told from.
 
     `composer` is the text that stands in the input line: empty when there is none or only a hint, None when no
-    input line is seen. `folded` is set when it holds a paste that the harness shows as a placeholder.
+    input line is seen. `folded` is set when it holds a paste that the harness shows as a placeholder. `below` is
+    the screen from the input line on, as it is drawn.
     """
 
     state: AgentState
@@ -28,6 +29,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = ""
     composer: str | None = None
     folded: bool = False
+    below: str = ""
+
+
+class _Match(msgspec.Struct, frozen=True):
+    """A match of a pattern: where it stands on the screen, its groups in order, and those with a name."""
+
+    start: int
+    end: int
+    groups: Sequence[str | None]
+    named: Mapping[str, str | None]
 
 
 class _Hit(msgspec.Struct, frozen=True):
@@ -53,6 +64,7 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
     screen = bottom_lines(text, rules.lines)
     typed = _last(rules.composer, screen)
     composer, folded = _composer_text(rules, screen, typed)
+    below = "" if typed is None else screen[typed.start :]
     recent = screen[_last_block(rules, screen, typed) :]
     hit = _ended(rules, screen)
     state: AgentState = "ended"
@@ -63,12 +75,18 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
     if hit is None:
         hit, state = _idle(rules, recent), "idle"
     if hit is None:
-        return Reading(state="unknown", composer=composer, folded=folded)
+        return Reading(state="unknown", composer=composer, folded=folded, below=below)
     cause = hit.cause
     if state == "idle" and cause is None and composer:
         cause = "draft"
     return Reading(
-        state=state, cause=cause, rule=hit.rule, evidence=hit.evidence, composer=composer, folded=folded
+        state=state,
+        cause=cause,
+        rule=hit.rule,
+        evidence=hit.evidence,
+        composer=composer,
+        folded=folded,
+        below=below,
     )
 
 
@@ -86,28 +104,33 @@ def bottom_lines(text: str, count: int) -> str:
     return "\n".join([line for line in lines if line][-count:])
 
 
-def _composer_text(rules: ScreenRules, screen: str, typed: re.Match[str] | None) -> tuple[str | None, bool]:
-    """What the input line holds; a pattern without a group `text` stands before it on its line."""
+def _composer_text(rules: ScreenRules, screen: str, typed: _Match | None) -> tuple[str | None, bool]:
+    """What the input line holds: the group `text`, else the only group, else what follows the match."""
     if typed is None:
         return None, False
-    named = typed.groupdict()
-    held = (named["text"] or "" if "text" in named else screen[typed.end() :].partition("\n")[0]).strip()
+    if "text" in typed.named:
+        held = typed.named["text"] or ""
+    elif len(typed.groups) == 1:
+        held = typed.groups[0] or ""
+    else:
+        held = screen[typed.end :].partition("\n")[0]
+    held = held.strip()
     if held and rules.hint is not None and _compiled(rules.hint).fullmatch(held):
         return "", False
     return held, bool(rules.placeholder and _compiled(rules.placeholder).search(held))
 
 
-def _last_block(rules: ScreenRules, screen: str, typed: re.Match[str] | None) -> int:
+def _last_block(rules: ScreenRules, screen: str, typed: _Match | None) -> int:
     """Where the last piece of the conversation starts: what stands above is over."""
     if rules.block is None:
         return 0
-    limit = typed.start() if typed else len(screen)
+    limit = typed.start if typed else len(screen)
     return max((m.start() for m in _compiled(rules.block).finditer(screen, 0, limit)), default=0)
 
 
 def _ended(rules: ScreenRules, screen: str) -> _Hit | None:
     hit = _lowest(rules.exits, screen) or _plain("ended", rules.ended, screen)
-    dead = _last(DEAD_PANE, screen)
+    dead = _compiled(DEAD_PANE).search(screen)
     if hit is not None or dead is None:
         return hit
     cause: Cause | None = "exited"
@@ -152,15 +175,33 @@ def _lowest(named: Mapping[str, tuple[str, Cause]], screen: str) -> _Hit | None:
 
 def _plain(rule: str, pattern: str | None, screen: str, cause: Cause | None = None) -> _Hit | None:
     found = _last(pattern, screen)
-    return found and _Hit(rule, cause, found.end(), _line_at(screen, found.start()))
+    return _Hit(rule, cause, found.end, _line_at(screen, found.start)) if found else None
 
 
 def _in_title(rule: str, pattern: str | None, title: str, cause: Cause | None) -> _Hit | None:
     return _Hit(rule, cause, -1, title) if pattern and _compiled(pattern).search(title) else None
 
 
-def _last(pattern: str | None, screen: str) -> re.Match[str] | None:
-    return None if pattern is None else max(_compiled(pattern).finditer(screen), key=re.Match.start, default=None)
+def _last(pattern: str | None, screen: str) -> _Match | None:
+    """The lowest match, on the lines as they are or with a blank after each.
+
+    A terminal does not tell how a line ends, so a prompt drawn as `> ` and its rule `^> $` would never meet.
+    """
+    if pattern is None:
+        return None
+    blanks = screen.replace("\n", " \n") + " "
+    plain, padded = _lowest_match(pattern, screen), _lowest_match(pattern, blanks)
+    if padded is not None:
+        start, end = (
+            min(at - blanks.count(" \n", 0, at + 1), len(screen)) for at in (padded.start(), padded.end())
+        )
+        if plain is None or start > plain.start():
+            return _Match(start, end, padded.groups(), padded.groupdict())
+    return _Match(plain.start(), plain.end(), plain.groups(), plain.groupdict()) if plain else None
+
+
+def _lowest_match(pattern: str, text: str) -> re.Match[str] | None:
+    return max(_compiled(pattern).finditer(text), key=re.Match.start, default=None)
 
 
 def _line_at(screen: str, at: int) -> str:

@@ -12,6 +12,9 @@ from herdr.runtime.api import Delivery, Screen
 #: Bytes of one line that a terminal in its usual line mode keeps; the rest, and the Enter, would be lost.
 LINE_LIMIT = 1023 if sys.platform == "darwin" else 4095
 
+#: Characters at the start or the end of a text by which a part of it is known.
+PART = 16
+
 # The frames that input lines are drawn in.
 _FRAME = re.compile("[\\s\u2500-\u257f]+")
 
@@ -76,6 +79,16 @@ def holds(reading: Reading, screen: Screen, rules: ScreenRules, text: str) -> bo
     shown = _bare(bottom_lines(screen.text, rules.lines))
     # The last row that starts like our text must be where all of it stands, not an echo further up.
     return shown.rfind(wanted) >= 0 and shown.rfind(wanted) == shown.rfind(typed)
+
+
+def may_stand(reading: Reading, text: str) -> bool:
+    """Whether a text that was typed and not confirmed may still stand in the input line, whole or in part.
+
+    What is drawn from the input line on counts, whatever the harness's rule takes of it for typed text. Above it
+    may stand the echo of a text that was taken.
+    """
+    wanted, drawn = _bare(text), _bare(reading.below)
+    return bool(reading.composer) or wanted[:PART] in drawn or wanted[-PART:] in drawn
 
 
 def shows(screen: Screen, text: str) -> bool:

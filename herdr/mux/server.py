@@ -37,6 +37,13 @@ INSTALL = "brew install tmux" if sys.platform == "darwin" else "sudo apt install
 PATIENCE = 5.0
 
 
+class TmuxMissingError(HerdrError):
+    """There is no tmux to run; a server may live all the same."""
+
+    def __init__(self) -> None:
+        super().__init__("tmux is not installed, or not on PATH", fix=INSTALL)
+
+
 class SessionRef(msgspec.Struct, frozen=True, kw_only=True):
     """The session of a project: its `$id`, by which alone it is addressed, and its name for people."""
 
@@ -59,7 +66,7 @@ def check_tmux(environ: Mapping[str, str]) -> str:
     """
     binary = shutil.which("tmux", path=environ.get("PATH"))
     if binary is None:
-        raise HerdrError("tmux is not installed, or not on PATH", fix=INSTALL)
+        raise TmuxMissingError
     done = subprocess.run([binary, "-V"], capture_output=True, text=True, check=False, env=dict(environ))
     version = done.stdout.strip().removeprefix("tmux ")
     number = re.search(r"(\d+)\.(\d+)", version)
@@ -86,7 +93,8 @@ class TmuxServer:
 
         Args:
             socket_name: what `tmux -L` is given.
-            conf: where our configuration is written; the server's pid is kept beside it.
+            conf: our configuration is written beside it, under the socket's name, and the server's pid too: the
+                servers of one home must not overwrite each other's.
             environ: where PATH, HOME, TMUX_TMPDIR and the locale are taken from.
             history: lines that each pane keeps above its screen.
 
@@ -98,9 +106,9 @@ class TmuxServer:
                 "the tmux socket `default` is your own tmux's", fix="set [tmux] socket to another name"
             )
         self.socket_name = socket_name
-        self.conf = conf
+        self.conf = conf.with_name(f"{conf.stem}-{socket_name}{conf.suffix}")
         self.environ = clean_environment(environ)
-        self.argv = ("tmux", "-u", "-L", socket_name, "-f", str(conf))
+        self.argv = ("tmux", "-u", "-L", socket_name, "-f", str(self.conf))
         self._history = history
 
     @property
@@ -177,9 +185,15 @@ class TmuxServer:
 
         Raises:
             TmuxError: tmux refused it; it says so on stderr only, often with a status of 0.
+            TmuxMissingError: there is no tmux.
         """
+        from libtmux.exc import TmuxCommandNotFound
+
         escaped = [f"{word[:-1]}\\;" if word.endswith(";") else word for word in words]
-        done = self.model().cmd(*escaped)
+        try:
+            done = self.model().cmd(*escaped)
+        except TmuxCommandNotFound as error:
+            raise TmuxMissingError from error
         if done.returncode or done.stderr:
             raise TmuxError(f"tmux {words[0]}: {' '.join(done.stderr) or f'status {done.returncode}'}")
         return list(done.stdout)

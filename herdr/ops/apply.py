@@ -41,7 +41,7 @@ def find_commit(context: Context, request: Find) -> Found:
         candidate = look(context, Candidate, request.candidate)
         project = get(context.conn, Project, candidate.project_id)
     else:
-        project = project_of(context, request.project)
+        project = project_of(context, request.project, writing=True)
         if project.head_id is None:
             raise RefusedError(f"{project.name} has no head yet", fix="run `herdr init` in its repo")
         candidate = get(context.conn, Candidate, project.head_id)

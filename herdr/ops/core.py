@@ -30,13 +30,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, from where, and the open store. `agent` is set when an agent asks; `cwd` is the asker's."""
+    """Who asks, from where, and the open store.
+
+    `agent` is set when an agent asks; `cwd` is the asker's; `writing` while an operation changes things.
+    """
 
     conn: Store
     home: Home
     actor: str
     cwd: Path
     agent: Agent | None = None
+    writing: bool = False
 
     @property
     def role(self) -> str:
@@ -106,6 +110,7 @@ def check(context: Context, name: str, arguments: Mapping[str, object]) -> tuple
 
 def perform(context: Context, wanted: Operation, request: Request) -> Any:
     """Carry out a checked operation; one that writes must be inside a transaction."""
+    context = msgspec.structs.replace(context, writing=wanted.writes)
     return msgspec.to_builtins(wanted.function(context, request))
 
 
@@ -123,12 +128,16 @@ def look_up(name: str) -> Operation:
     return OPERATIONS[name]
 
 
-def project_of(context: Context, named: str | None) -> Project:
+def project_of(context: Context, named: str | None, *, writing: bool = False) -> Project:
     """The project that an asker means: the one named, else the agent's own, the one around `cwd`, the only one.
+
+    The only one is meant from outside of its repo only by who reads, and not from inside another repo: nobody who
+    wants to change something there stands here.
 
     Args:
         context: who asks, and from where.
         named: a project's name, or a path inside its repo.
+        writing: something is changed although the operation itself writes nothing.
 
     Raises:
         UsageError: it is not registered, or several could be meant.
@@ -138,17 +147,32 @@ def project_of(context: Context, named: str | None) -> Project:
     projects = fetch(context.conn, Project, "ORDER BY name")
     if named is not None:
         return _named(context, projects, named)
+    if not projects:
+        raise UsageError("no project is registered", fix="run `herdr init` inside a git repo")
     around = [p for p in projects if context.cwd.resolve().is_relative_to(Path(p.path))]
     if around:
         return max(around, key=lambda project: len(project.path))
-    if len(projects) == 1:
+    repo = _repo_around(context.cwd)
+    for project in projects:
+        if repo is not None and repo == Path(project.path):
+            return project
+    if len(projects) == 1 and repo is None and not (writing or context.writing):
         return projects[0]
-    if not projects:
-        raise UsageError("no project is registered", fix="run `herdr init` inside a git repo")
+    names = projects[0].name if len(projects) == 1 else f"one of {', '.join(p.name for p in projects)}"
     raise UsageError(
-        f"which project? {context.cwd} is in none of them",
-        fix=f"name one of {', '.join(p.name for p in projects)}",
+        f"which project? {context.cwd} is in the repo of none",
+        fix=f"name it (PROJECT in the command's --help): {names}; or cd into its repo",
     )
+
+
+def _repo_around(folder: Path) -> Path | None:
+    """The main checkout around a folder, also from a worktree elsewhere."""
+    from herdr.repo.checks import find_root
+
+    try:
+        return find_root(folder)
+    except HerdrError:
+        return None
 
 
 def projects_of(context: Context, named: str | None) -> list[Project]:

@@ -45,10 +45,14 @@ def look(context: Context, kind: type[T], text: str) -> T:
 
 def look_agent(context: Context, text: str) -> Agent:
     """Find an agent by its name, `worker#3`, or by its number alone; see `look`."""
-    if text.strip().isdigit():
-        role, number = "agent", parse_ref(text, ["worker"])[1]
-    else:
-        role, number = parse_ref(text, [*ROLES, "agent"])
+    try:
+        if text.strip().isdigit():
+            role, number = "agent", parse_ref(text, ["worker"])[1]
+        else:
+            role, number = parse_ref(text, [*ROLES, "agent"])
+    except UsageError as error:
+        fix = "write worker#N, or only the number; `piloop status` lists those that run"
+        raise UsageError(f"{text!r} does not name an agent", fix=fix) from error
     agent = find(context.conn, Agent, "WHERE id = ?", number)
     if agent is None or role not in (agent.role, "agent") or _foreign(context, agent.project_id):
         raise UsageError(f"there is no {ref(role, number)}", fix="`piloop status` lists those that run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,16 @@ from herdr.campaign.text import ref
 from herdr.ops.core import Context
 from herdr.ops.idea.reading import idea_views
 from herdr.ops.sources import Source, sources_of
-from herdr.ops.views import AgentView, CandidateView, Primary, agent_view, candidate_views, primary_of, scores
+from herdr.ops.views import (
+    AgentView,
+    CandidateView,
+    IdeaView,
+    Primary,
+    agent_view,
+    candidate_views,
+    primary_of,
+    scores,
+)
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Idea, Message, Project, Run, fetch, find
 
@@ -55,6 +65,8 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     title: str
     priority: int
+    harness: str | None
+    model: str | None
     blocked_by: list[str]
     lost: list[str]
 
@@ -263,14 +275,17 @@ def _queue(conn: Store, project: Project) -> list[Queued]:
         *(project.id, QUEUE - len(runs)),
     )
     waiting = [
-        Queued(ref=ref("run", run.id), title=idea.title, priority=idea.priority, blocked_by=[], lost=[])
-        for run in runs
-        if (idea := of_runs.get(run.idea_id)) is not None
+        _queued(idea, ref=ref("run", run.id)) for run in runs if (idea := of_runs.get(run.idea_id)) is not None
     ]
     return waiting + [
-        Queued(ref=view.ref, title=view.title, priority=view.priority, blocked_by=view.blocked_by, lost=view.lost)
+        _queued(view, ref=view.ref, blocked_by=view.blocked_by, lost=view.lost)
         for view in idea_views(conn, ready)
     ]
+
+
+def _queued(idea: Idea | IdeaView, **facts: Any) -> Queued:
+    pinned = {"harness": idea.harness, "model": idea.model}
+    return Queued(**{"blocked_by": [], "lost": [], **pinned, **facts}, title=idea.title, priority=idea.priority)
 
 
 def _waiting_comments(conn: Store, project: Project) -> int:

@@ -94,6 +94,14 @@ class GitError(HerdrError):
         super().__init__(f"git {shown} failed in {repo}: {reason}", fix=fix)
 
 
+class GitMissingError(GitError):
+    """There is no git to run."""
+
+    def __init__(self, command: Sequence[str], repo: Path) -> None:
+        super().__init__(command, repo, "git is not installed, or not on PATH", fix="Install git 2.38 or newer.")
+        self.message = self.reason
+
+
 def run_git(
     repo: Path,
     *args: str | Path,
@@ -133,7 +141,7 @@ def run_git(
     except FileNotFoundError as error:
         if not repo.is_dir():
             raise GitError(command, repo, "there is no such folder") from error
-        raise GitError(command, repo, "git is not installed", fix="Install git 2.38 or newer.") from error
+        raise GitMissingError(command, repo) from error
     except NotADirectoryError as error:
         raise GitError(command, repo, "this is not a folder") from error
     with process:

@@ -73,6 +73,13 @@ def test_run_outcome(facts: dict[str, Any], state: str, end: str, counts: bool) 
     assert outcome.detail
 
 
+def test_a_run_that_failed_may_have_left_a_keep_and_says_how() -> None:
+    # "Left nothing but uncommitted work" beside a keep that became the head would read as a contradiction.
+    detail = run_outcome(RunFacts(recovered=True)).detail
+    assert "of its own" in detail
+    assert "its uncommitted work was committed for it and is scored" in detail
+
+
 @pytest.mark.parametrize(
     ("facts", "detail"),
     [

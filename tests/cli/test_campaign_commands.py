@@ -220,7 +220,14 @@ def test_follow_prints_what_happens_meanwhile(project: Path, piloop: Command) ->
         ("received", "seen on its screen", 0, "worker#1 received it (seen on its screen)"),
         ("unconfirmed", None, 1, "nothing shows that it was taken"),
         ("failed", "the agent ended", 1, "was not typed: the agent ended"),
-        ("queued", "a dialog is open", 1, "has not received it after 0.01 s: a dialog is open"),
+        (
+            "queued",
+            "a dialog is open",
+            1,
+            "after 0.01 s: nothing was typed yet: a dialog is open\nfix: the message",
+        ),
+        ("queued", None, 1, "nothing was typed yet: worker#1 is starting, or another message goes first"),
+        ("typed", None, 1, "after 0.01 s: it was typed, and nothing shows yet that it was taken\nfix: it is not"),
     ],
 )
 def test_prompt_says_what_became_of_the_text(
@@ -238,7 +245,9 @@ def test_prompt_says_what_became_of_the_text(
     # Stands in for the daemon: settles the message while the command waits.
     settle = _settler(store, state, detail)
     monkeypatch.setattr("herdr.cli.prompt.time.sleep", settle)
-    done = typed("piloop", "prompt", "worker#1", "go", "--timeout", "0.01" if state == "queued" else "30")
+    done = typed(
+        "piloop", "prompt", "worker#1", "go", "--timeout", "0.01" if state in ("queued", "typed") else "30"
+    )
     assert done.code == code
     assert said in (done.out + done.err)
 

@@ -9,7 +9,7 @@ from typing import Any
 from herdr.cli.fleet import tmux_of
 from herdr.home import Home
 from herdr.mux.windows import AGENT_OPTION
-from herdr.repo.worktrees import create_run_worktree
+from herdr.repo.worktrees import create_detached, create_run_worktree
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Project, Run, get, update
 
@@ -41,19 +41,26 @@ def test_a_worktree_goes_only_when_nothing_is_lost(project: Path, one_run: Any, 
 
 def test_evaluations_and_profiles_that_nobody_needs(project: Path, store: Store, typed: Any) -> None:
     home = Home.from_environ(os.environ)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
     folders = {
         name: home.root / name
-        for name in ("evaluations/1", "evaluations/99", "evaluations/init-new", "profiles/gone", "profiles/tiny")
+        for name in (
+            "evaluations/1",
+            "evaluations/99",
+            f"evaluations/init-{os.getpid()}-new",
+            "profiles/gone",
+            "profiles/tiny",
+        )
     }
-    old = home.root / "evaluations" / "init-old"
+    old = home.root / "evaluations" / f"init-{gone.pid}-old"
     workspace = home.root / "workspaces" / "gone"
     for folder in (*folders.values(), old, workspace):
         folder.mkdir(parents=True)
         (folder / "file").write_text("x")
-    os.utime(old, (0, 0))
     out = typed("herdr", "clean").out
     left = {name for name, folder in folders.items() if folder.exists()}
-    assert left == {"evaluations/99", "evaluations/init-new", "profiles/tiny"}
+    assert left == {"evaluations/99", f"evaluations/init-{os.getpid()}-new", "profiles/tiny"}
     assert not old.exists()
     assert f"stays: workspace {workspace}" in out
     assert workspace.exists()
@@ -78,3 +85,15 @@ def test_windows_go_once_their_agents_end_is_known(project: Path, one_run: Any, 
     update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
     assert "removed: window worker-1 of tiny" in typed("herdr", "clean").out
     assert server.command(*dead) == [windows[1]]
+
+
+def test_a_worktree_of_a_killed_init_goes_and_git_forgets_it(project: Path, store: Store, typed: Any) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    folder = Home.from_environ(os.environ).root / "evaluations" / f"init-{gone.pid}-x"
+    folder.mkdir(parents=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True, check=True)
+    create_detached(project, folder / "worktree", head.stdout.strip())
+    assert f"removed: evaluation {folder}" in typed("herdr", "clean").out
+    listed = subprocess.run(["git", "worktree", "list"], cwd=project, capture_output=True, text=True, check=True)
+    assert (folder.exists(), str(folder) in listed.stdout) == (False, False)

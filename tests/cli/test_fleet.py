@@ -16,8 +16,11 @@ from typing import Any
 
 import pytest
 
+from herdr.cli.fleet import tmux_of
 from herdr.daemon.lock import daemon_pid
 from herdr.home import Home
+from herdr.store.connection import open_store
+from herdr.store.rows import Project, get
 
 
 @pytest.fixture
@@ -123,6 +126,26 @@ def test_kill_agents_ends_them(root: Path, home: Home, typed: Any, piloop: Calla
     assert (end.code, end.out) == (0, "the daemon has ended\n")
     status = json.loads(piloop("status", "--json"))
     assert (status["daemon"]["running"], status["projects"][0]["agents"]) == (False, [])
+    asked = ["tmux", "-L", home.socket_name, "list-sessions"]
+    assert subprocess.run(asked, capture_output=True, check=False).returncode != 0
+
+
+def test_kill_agents_leaves_a_server_that_a_person_uses(project: Path, home: Home, typed: Any) -> None:
+    store = open_store(home.database, mode="read", actor="human")
+    server = tmux_of(home, get(store, Project, 1))
+    store.close()
+    server.ensure()
+    session = server.ensure_session("tiny", project, 80, 24)
+    (pane,) = server.command("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", f"{session.id}:", "-n", "mine")
+    wait_until(lambda: "sh" in server.command("display-message", "-p", "-t", pane, "#{pane_current_command}")[0])
+    server.command("send-keys", "-t", pane, "cat", "Enter")
+    wait_until(lambda: server.command("display-message", "-p", "-t", pane, "#{pane_current_command}") == ["cat"])
+    assert "stays, because cat runs in tiny:mine" in typed("herdr", "down", "--kill-agents").out
+    assert server.alive()
+    server.command("send-keys", "-t", pane, "C-c")
+    wait_until(lambda: server.command("display-message", "-p", "-t", pane, "#{pane_current_command}") != ["cat"])
+    assert "stays" not in typed("herdr", "down", "--kill-agents").out
+    assert not server.alive()
 
 
 def test_a_fleet_starts_with_the_last_good_configuration(root: Path, home: Home, typed: Any) -> None:

@@ -12,7 +12,8 @@ import click
 import pytest
 
 from herdr.cli import docs
-from herdr.cli.main import GROUPS, run
+from herdr.cli.main import run
+from herdr.cli.running import GROUPS
 from herdr.home import Home
 
 HEAVY = {"pygit2", "libtmux", "anyio", "psutil", "rich", "pluggy", "jinja2", "tomli", "pathspec", "asyncio"}
@@ -114,3 +115,48 @@ def test_a_deleted_folder_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_run_returns_what_a_command_exits_with() -> None:
     assert run("piloop", ["--help"]) == 0
+
+
+INTERRUPTING = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {0!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["piloop", "status"]
+from herdr.cli.main import piloop
+piloop()
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "herdr.cli.running", "herdr.cli.status", "herdr.store"])
+def test_an_interrupt_during_imports_ends_quietly(module: str, project: Path) -> None:
+    argv = [sys.executable, "-c", INTERRUPTING.format(module)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("words", [("idea", "add", "-fast"), ("prompt", "worker#1", "--go")])
+def test_a_text_that_looks_like_an_option_is_helped(typed: Any, words: tuple[str, ...]) -> None:
+    done = typed("piloop", *words)
+    assert done.code == 2
+    assert "a text that starts with a dash goes after --: piloop" in done.err
+
+
+def test_a_patch_overwrites_only_when_told_to(project: Path, typed: Any, tmp_path: Path) -> None:
+    file = tmp_path / "x.patch"
+    file.write_text("mine")
+    done = typed("piloop", "apply", "--patch", str(file))
+    assert (done.code, file.read_text()) == (2, "mine")
+    assert f"{file} exists" in done.err
+    assert typed("piloop", "apply", "--patch", str(file), "--force").code == 0
+    assert file.read_text() != "mine"
+
+
+def test_a_pinned_harness_is_listed_and_a_bad_agent_is_told_shortly(project: Path, typed: Any) -> None:
+    assert typed("piloop", "idea", "add", "Try it", "--harness", "fake").code == 0
+    assert "Try it  (with fake)" in typed("piloop", "idea", "list").out
+    assert "Try it  (with fake)" in typed("piloop", "status").out
+    done = typed("herdr", "logs", "worker-3")
+    assert done.err.startswith("error: 'worker-3' does not name an agent\nfix: write worker#N, ")

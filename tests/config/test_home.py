@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import stat
 from pathlib import Path
 
@@ -18,10 +19,18 @@ def home_at(root: Path) -> Home:
 
 
 def test_the_default_home_has_the_plain_socket_name() -> None:
-    home = Home.from_environ({"HOME": "/home/a"})
-    assert (home.root, home.socket_name) == (Path("/home/a/.piloop"), "herdr")
-    assert Home.from_environ({"HOME": "/home/a", "PILOOP_HOME": "/home/a/.piloop"}).socket_name == "herdr"
-    assert Home.from_environ({"HOME": "/home/a", "PILOOP_HOME": ""}) == home
+    user = pwd.getpwuid(os.getuid()).pw_dir
+    home = Home.from_environ({"HOME": user})
+    assert (home.root, home.socket_name) == (Path(user, ".piloop"), "herdr")
+    named = {"HOME": "/home/a", "PILOOP_HOME": f"{user}/.piloop"}
+    assert Home.from_environ(named).socket_name == "herdr"
+    assert Home.from_environ({"HOME": user, "PILOOP_HOME": ""}) == home
+
+
+def test_another_home_variable_gives_another_socket() -> None:
+    first, second = Home.from_environ({"HOME": "/home/a"}), Home.from_environ({"HOME": "/home/b"})
+    assert first.root == Path("/home/a/.piloop")
+    assert len({first.socket_name, second.socket_name, "herdr"}) == 3
 
 
 def test_without_a_home_variable_the_users_own_is_taken() -> None:

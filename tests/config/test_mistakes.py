@@ -31,6 +31,17 @@ def test_25_mistakes_give_25_lines(tmp_path: Path) -> None:
 
 #: Lines at the top level, lines at the end, and the one line that they give.
 ROWS = [
+    (
+        "",
+        '[harness.a]\ncomposer = "^> .*$"',
+        "harness.a.composer = '^> .*$': does not say what stands in the line.",
+    ),
+    (
+        "",
+        '[harness.a]\ncomposer = "^(>|%) (.*)$"',
+        "harness.a.composer = '^(>|%) (.*)$': has several groups, none",
+    ),
+    ("", '[harness.a]\ncomposer = "^> ("', "harness.a.composer = '^> (': not a regular expression"),
     ("evalute_timeout = 1", "", "evalute_timeout = 1: unknown key. Fix: did you mean `evaluate_timeout`?"),
     ('"od\\nd" = 1', "", r"'od\nd' = 1: unknown key. Fix: use one of name, evaluate, "),
     ("", "[roles.worker]\ntimout = 1", "roles.worker.timout = 1: unknown key. Fix: did you mean `timeout`?"),

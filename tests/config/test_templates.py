@@ -14,6 +14,8 @@ import pytest
 from herdr.config import LATER_KEYS, Config, HarnessKeys, Metric, Tmux, later_keys, read_config, read_data
 from herdr.config.structs import ResearchRole, Role, Spend, Stop, WatchdogRole, WorkerRole
 from herdr.errors import HerdrError, UsageError
+from herdr.harness.configured import configured
+from herdr.harness.screen import read_screen
 from herdr.templates import is_stub, write_templates
 
 #: Shown once, for the worker.
@@ -100,6 +102,23 @@ def test_every_option_is_shown_and_right(make_repo: Callable[..., Path]) -> None
     assert {key for metric in data["metrics"] for key in metric} == set(Metric.__struct_fields__) - known
     prose = re.sub(r"\n# *", " ", text)
     assert all(re.search(rf"[ .]{key}\b", prose) for key in known)
+
+
+def test_the_harness_that_is_shown_reads_its_screen(make_repo: Callable[..., Path]) -> None:
+    root = make_repo()
+    write_templates(root, "p")
+    file = root / "piloop.toml"
+    file.write_text(re.sub(r"^#(?=\S)", "", file.read_text(), flags=re.MULTILINE))
+    rules = configured("mine", read_config(root, {}).harness["mine"], None).screen
+    screens = ("> ", "> do it\nworking\n>", "> half a text", "Do you trust this folder?", "starting")
+    read = [read_screen(rules, screen) for screen in screens]
+    assert [(one.state, one.composer, one.cause) for one in read] == [
+        ("idle", "", None),
+        ("busy", "", None),
+        ("idle", "half a text", "draft"),
+        ("blocked", None, "trust"),
+        ("unknown", None, None),
+    ]
 
 
 def later_features() -> set[str]:

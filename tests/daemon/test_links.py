@@ -95,12 +95,15 @@ def test_at_least_one_run_in_so_many_starts_from_a_pinned_idea(campaign: Campaig
     )
     (campaign.root / "piloop.toml").write_text(text)
     campaign.register()
+    plains = [campaign.idea(f"plain {n}", f"commit number=1.{n} p{n}", priority=0) for n in (1, 2)]
+    campaign.start()
+    # Whether a run is a branch is known when it is queued, so the head has to have moved away by then.
+    campaign.settled(2)
     campaign.set_project(state="paused")
-    plains = [campaign.idea(f"plain {n}", f"commit number=1.{n} p{n}", priority=0) for n in range(1, 5)]
+    plains += [campaign.idea(f"plain {n}", f"commit number=1.{n} p{n}", priority=0) for n in (3, 4)]
     pinned = campaign.idea("pinned", "commit number=9 branch", priority=4, base_id=1)
     campaign.set_project(state="active")
-    campaign.start()
-    campaign.settled(5, seconds=60)
+    campaign.settled(5)
     assert order(campaign) == [*plains[:2], pinned, *plains[2:]]
     run = campaign.run_of(pinned)
     assert (run.is_branch, run.base_id) == (True, 1)

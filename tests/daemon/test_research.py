@@ -22,7 +22,7 @@ def sweeps(campaign: Campaign) -> list[tuple[str, str, str]]:
     return [tuple(row) for row in campaign.rows("SELECT role, trigger, state FROM sweeps ORDER BY id")]
 
 
-def ended(campaign: Campaign, count: int = 1, seconds: float = 30.0) -> None:
+def ended(campaign: Campaign, count: int = 1, seconds: float = 60.0) -> None:
     sql = "SELECT count(*) >= ? FROM sweeps WHERE state NOT IN ('queued', 'running') AND worktree IS NULL"
     campaign.wait(sql, count, seconds=seconds)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
@@ -20,6 +19,7 @@ from herdr.mux.control import ControlClient
 from herdr.mux.server import TmuxServer
 from herdr.mux.typing import submit
 from herdr.mux.windows import open_window
+from herdr.python import module_argv
 
 KICKS = next(idea for idea in IDEAS if idea.key == "kicks")
 # Longer than a row of the narrow pane, and than one of the wide pane with the prompt.
@@ -48,7 +48,7 @@ async def _steer(server: TmuxServer, root: Path, brief: Path, width: int) -> Non
     harness = configured("scripted", config.harness["scripted"], None)
     session = server.ensure_session("tour", root, width, 24)
     client = await ControlClient.open(server.argv, session.id, server.environ)
-    argv = [sys.executable, "-m", "herdr.demo.agent", str(brief)]
+    argv = [*module_argv("herdr.demo.agent"), str(brief)]
     assert list(harness.interactive[:-1]) == argv[:-1]
     try:
         _, pane = await open_window(client, "worker", root, argv, width=width, height=24)

@@ -96,6 +96,29 @@ def test_a_composer_without_a_group_is_what_follows_it() -> None:
     assert read_screen(rules, "input>").state == "idle"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "line", "composer"),
+    [
+        (r"^> (.*)$", "> half", "half"),
+        (r"^> (.*)$", ">", ""),
+        (r"^(?:>|\$) (.*)$", "$ half", "half"),
+        (r"^> (?P<text>.*)$", ">", ""),
+        (r"^> (.*?)( <)?$", "> half", ""),
+        (r"^> ?(?P<text>\w*)( <)?", "> half <", "half"),
+    ],
+)
+def test_the_only_group_of_a_composer_is_its_text(pattern: str, line: str, composer: str) -> None:
+    assert read_screen(ScreenRules(composer=pattern), f"above\n{line}\n").composer == composer
+
+
+def test_a_rule_may_see_the_blank_at_the_end_of_a_prompt() -> None:
+    rules = ScreenRules(ready=r"^> $", composer=r"^> (.*)$", dialogs={"key": (r"^Password: $", "auth")})
+    empty = read_screen(rules, "> an earlier text\nan answer\n>\nstatus")
+    assert (empty.state, empty.composer, empty.evidence, empty.below) == ("idle", "", ">", ">\nstatus")
+    assert read_screen(rules, "> half").state == "unknown"
+    assert read_screen(rules, ">\nPassword:").cause == "auth"
+
+
 def test_the_title_decides_where_the_screen_does_not() -> None:
     assert read(IDLE, "~ task").state == "busy"
     assert (read(IDLE, "! task").state, read(IDLE, "! task").cause) == ("blocked", "permission")

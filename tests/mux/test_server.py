@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -145,3 +146,19 @@ def test_a_socket_path_that_is_too_long_is_explained(tmp_path: Path) -> None:
     with pytest.raises(TmuxError, match="does not start") as error:
         server.ensure()
     assert "under 100 bytes" in str(error.value.fix)
+
+
+def test_servers_of_one_home_keep_their_own_files(tmp_path: Path) -> None:
+    one, two = (TmuxServer(name, tmp_path / "tmux.conf", os.environ) for name in ("herdr-one", "herdr-two"))
+    one.ensure()
+    two.ensure()
+    for server in (one, two):
+        server.socket_path.unlink()
+        assert not server.alive()
+        server.ensure()
+        assert server.alive()
+    pids = {server.command("display-message", "-p", "#{pid}")[0] for server in (one, two)}
+    assert {json.loads(server.pid_file.read_text())["pid"] for server in (one, two)} == set(map(int, pids))
+    one.kill()
+    assert two.alive()
+    two.kill()

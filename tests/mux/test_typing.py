@@ -10,6 +10,8 @@ import anyio
 import pytest
 
 from herdr.api import ScreenRules, SendRules
+from herdr.harness.screen import read_screen
+from herdr.mux.composer import may_stand
 from herdr.mux.typing import Patience, resume_submit
 
 pytestmark = pytest.mark.anyio
@@ -153,6 +155,25 @@ async def test_rule_07_messages_never_merge(mux: Any) -> None:
     assert resumed.state == "received"
     assert (await program.submit("def")).state == "received"
     assert program.messages == ["abc", "def"]
+
+
+@pytest.mark.parametrize(
+    ("screen", "stands"),
+    [
+        ("> \nstatus", False),
+        (f"* {WRAPPED}\n> \nstatus", False),
+        (f"> {WRAPPED}\nstatus", True),
+        (f"> {WRAPPED[:90]}\n  {WRAPPED[90:]}", True),
+        (f"> {WRAPPED[30:]}", True),
+        (f"> {WRAPPED[:-30]}", True),
+    ],
+)
+@pytest.mark.parametrize("blind", [False, True])
+async def test_rule_07_a_text_may_still_stand_where_the_rule_does_not_see_it(
+    screen: str, stands: bool, blind: bool
+) -> None:
+    rules = ScreenRules(composer=r"^> ?(?P<text>(?!))?" if blind else r"^> ?(?P<text>.*)$")
+    assert may_stand(read_screen(rules, screen), WRAPPED) is stands
 
 
 async def test_rule_07_the_enter_waits_until_the_paste_has_settled(mux: Any) -> None:

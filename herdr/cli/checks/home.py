@@ -19,6 +19,7 @@ from herdr.store.connection import open_store
 
 #: Bytes of free space: below the first it is getting tight, below the second nothing can be relied on.
 LITTLE, NOTHING = 2_000_000_000, 200_000_000
+MOVED = "move it back, or run `herdr init` where it is now"
 
 
 def checks(home: Home, environ: Mapping[str, str]) -> list[DoctorCheck]:
@@ -29,7 +30,7 @@ def checks(home: Home, environ: Mapping[str, str]) -> list[DoctorCheck]:
         always("database", partial(database, home)),
         always("projects", partial(projects, home)),
         DoctorCheck(name="disk", run=partial(disk, home)),
-        always("tmux sockets", partial(sockets, environ)),
+        always("tmux sockets", partial(sockets, home, environ)),
         always("daemon", partial(daemon, home)),
     ]
 
@@ -86,7 +87,7 @@ def projects(home: Home) -> Results:
     finally:
         store.close()
     gone = [
-        DoctorResult(status="error", message=f"the repo of {name} is not at {path} any more", fix="move it back")
+        DoctorResult(status="error", message=f"the repo of {name} is not at {path} any more", fix=MOVED)
         for name, path in found
         if not Path(path, ".git").exists()
     ]
@@ -110,16 +111,19 @@ def _existing(path: Path) -> Path:
     return next(one for one in (path, *path.parents) if one.exists())
 
 
-def sockets(environ: Mapping[str, str]) -> Results:
-    """Whether sockets of herdr's tmux servers are left that no server answers on."""
+def sockets(home: Home, environ: Mapping[str, str]) -> Results:
+    """Whether the home's tmux server answers on its socket; what other homes left is told, and is no fault."""
     # The folder is tmux's own default, not a temporary file of ours.
     folder = Path(environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108
-    names = [DEFAULT_SOCKET, f"{DEFAULT_SOCKET}-*"]
-    stale = [
-        path for name in names for path in sorted(folder.glob(name)) if path.is_socket() and not _answers(path)
-    ]
-    if stale:
-        return warning(f"no server answers on {', '.join(map(str, stale))}", f"rm {' '.join(map(str, stale))}")
+    names = (DEFAULT_SOCKET, f"{DEFAULT_SOCKET}-*")
+    found = [path for name in names for path in sorted(folder.glob(name)) if path.is_socket()]
+    dead = [path for path in found if not _answers(path)]
+    ours = folder / home.socket_name
+    if ours in dead:
+        return warning(f"no server answers on {ours}", f"rm {ours}")
+    if dead:
+        others = "a tmux server" if len(dead) == 1 else f"{len(dead)} tmux servers"
+        return ok(f"this home's is not stale; {others} of other homes left theirs in {folder}")
     return ok("none is stale")
 
 
@@ -146,5 +150,7 @@ def daemon(home: Home) -> Results:
     finally:
         store.close()
     if count:
-        return warning(f"{count} failures in the last hour, such as {last}", f"herdr logs; {home.log}")
+        return warning(
+            f"{count} failures in the last hour, such as {last}", f"herdr logs tells more, and {home.log} all"
+        )
     return ok(f"runs (pid {pid})" if pid else "not running: herdr up")

@@ -11,6 +11,7 @@ from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, error, ok
 from herdr.config import FILE_NAME, LATER_KEYS, ConfigError, Mistake, later_keys, read_config, read_data
 from herdr.config.mistakes import printable
+from herdr.harness.naming import unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.harness.template import CommandHarness
 
@@ -35,13 +36,12 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
     try:
         found = read_config(root, environ)
     except ConfigError as wrong:
-        return [
-            DoctorResult(status="error", message=f"{printable(at(mistake))}: {mistake.problem}", fix=mistake.fix)
-            for mistake in wrong.mistakes
-        ]
+        return [DoctorResult(status="error", message=at(mistake), fix=mistake.fix) for mistake in wrong.mistakes]
     results = [
         DoctorResult(
-            status="warning", message=f"{key} has no effect yet ({LATER_KEYS[key]})", fix="leave it, or not"
+            status="warning",
+            message=f"{key} has no effect yet ({LATER_KEYS[key]})",
+            fix="delete it, or keep it for later",
         )
         for key in later_keys(read_data(root))
     ]
@@ -52,8 +52,9 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
 
 
 def at(mistake: Mistake) -> str:
-    """Where a mistake is, with the wrong value."""
-    return mistake.path if mistake.value is None else f"{mistake.path} = {mistake.value}"
+    """Where a mistake is, with the wrong value, and what is wrong with it."""
+    where = mistake.path if mistake.value is None else f"{mistake.path} = {mistake.value}"
+    return f"{printable(where)}: {mistake.problem}"
 
 
 def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -> Results:
@@ -69,6 +70,8 @@ def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -
         known = known.configured(settings.harness)
         named = settings.role("worker").harnesses or ()
         background = settings.runtime == "subprocess"
+        if wrong := list(unknown_names(settings, known)):
+            return [DoctorResult(status="error", message=at(one), fix=one.fix) for one in wrong]
     if not named:
         found = known.available(environ)
         if not found:

@@ -8,7 +8,7 @@ import click
 
 from herdr.cli.asking import ask
 from herdr.cli.output import ago, json_option, print_facts, print_json, print_table, print_text
-from herdr.cli.shared import print_comments, waits_for
+from herdr.cli.shared import pinned_to, print_comments, waits_for
 
 STATUSES = ("seed", "proposed", "ready", "scheduled", "done", "parked", "rejected")
 
@@ -71,7 +71,8 @@ def show(idea: str, as_json: bool) -> None:
 
 
 def _title(one: dict[str, Any]) -> str:
-    return f"{one['title']}  (after {waits_for(one)})" if one["blocked_by"] else str(one["title"])
+    after = f"  (after {waits_for(one)})" if one["blocked_by"] else ""
+    return f"{one['title']}{pinned_to(one)}{after}"
 
 
 COMMANDS = (list_ideas, show)

@@ -1,0 +1,152 @@
+"""The repository around a command: its worktrees, its default branch and the files on it."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from herdr.api import HerdrError
+from herdr_polyresearch.forge.bare import BareRepo
+from herdr_polyresearch.forge.base import ChangedFile
+from herdr_polyresearch.git import Git, main_worktree
+from herdr_polyresearch.protocol.ledger import FILE
+from herdr_polyresearch.protocol.names import WORKTREES
+from herdr_polyresearch.protocol.node import NODE_FILE
+
+REMOTE = "origin"
+#: How far back a base of a review is looked for; each step is a commit that changes nothing but results.tsv.
+SYNCS = 500
+#: A commit whose message nobody can write.
+SEPARATOR = "\x01"
+
+
+class Checkout:
+    """The repository that a command was typed in.
+
+    Args:
+        folder: where it was typed.
+
+    Raises:
+        HerdrError: that is in no git repository.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        top = Git(folder).ask("rev-parse", "--show-toplevel")
+        if not top:
+            raise HerdrError(f"{folder} is in no git repository", fix="cd to the project's repository")
+        self.root = Path(top)
+        """The worktree that we are in."""
+        self.git = Git(self.root)
+        self.main = main_worktree(self.git) or self.root
+        """The main worktree, where the node file and PROGRAM.md are looked for."""
+
+    @cached_property
+    def common(self) -> Path:
+        """The git directory that all worktrees share."""
+        return (self.root / self.git.do("rev-parse", "--git-common-dir")).resolve()
+
+    @cached_property
+    def origin(self) -> str | None:
+        """The URL of the remote `origin`."""
+        return self.git.ask("remote", "get-url", REMOTE)
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is checked out here; None when it is none."""
+        return self.git.ask("symbolic-ref", "--short", "-q", "HEAD")
+
+    @property
+    def head(self) -> str:
+        """The commit that is checked out here.
+
+        Raises:
+            GitError: there is none yet.
+        """
+        return self.git.do("rev-parse", "HEAD", fix="commit something first")
+
+    @property
+    def dirty(self) -> list[str]:
+        """The tracked files that differ from the commit that is checked out here."""
+        rows = self.git.do("status", "--porcelain", "--untracked-files=no").splitlines()
+        return [row[3:] for row in rows]
+
+    def commit(self, name: str) -> str | None:
+        """The commit that a name stands for; None when there is none."""
+        return self.git.ask("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+
+    def is_ancestor(self, one: str, other: str) -> bool:
+        """Whether one commit is part of the other's history."""
+        return self.git.holds("merge-base", "--is-ancestor", one, other)
+
+    def fetch(self, default: str) -> str | None:
+        """Bring the default branch up to date; gives what git complained of."""
+        if self.origin is None:
+            return None
+        refspec = f"+refs/heads/{default}:refs/remotes/{REMOTE}/{default}"
+        done = self.git.run("fetch", "-q", "--no-tags", REMOTE, refspec)
+        return done.stderr.strip() if done.returncode else None
+
+    def tip(self, default: str) -> str | None:
+        """The default branch: the remote's, unless ours goes on from there; None before its first commit."""
+        remote, local = self.commit(f"refs/remotes/{REMOTE}/{default}"), self.commit(f"refs/heads/{default}")
+        if remote and local:
+            return local if self.is_ancestor(remote, local) else remote
+        return remote or local
+
+    def file(self, commit: str | None, path: str) -> str | None:
+        """A file as it is in a commit; None when it is not there."""
+        done = self.git.run("cat-file", "blob", f"{commit}:{path}") if commit else None
+        return done.stdout if done and done.returncode == 0 else None
+
+    def fetch_pull(self, number: int, head_ref: str, head_sha: str) -> bool:
+        """Fetch the head of a pull request; gives whether its commit is here now."""
+        for ref in (f"refs/pull/{number}/head", f"refs/heads/{head_ref}"):
+            if self.commit(head_sha):
+                break
+            if self.origin:
+                self.git.run("fetch", "-q", "--no-tags", REMOTE, f"+{ref}:refs/polyresearch/pull/{number}")
+        return self.commit(head_sha) is not None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Where two commits went apart; None when they have nothing in common."""
+        return self.git.ask("merge-base", one, other)
+
+    def changes(self, base: str, head: str) -> tuple[ChangedFile, ...]:
+        """Every file that differs from where `head` left `base`."""
+        start = self.merge_base(base, head)
+        if start is None:
+            raise HerdrError(
+                f"{head[:12]} and {base[:12]} have no history in common", fix="make the branch anew from its base"
+            )
+        return BareRepo(self.root).changes(start, head)
+
+    def bases(self, tip: str) -> tuple[str, ...]:
+        """The commits that differ from `tip` in nothing but results.tsv, itself first."""
+        flags = ("--first-parent", "-m", "--name-only", f"--format={SEPARATOR}%H", "-n", str(SYNCS))
+        found: list[str] = []
+        for entry in self.git.do("log", *flags, tip).split(SEPARATOR)[1:]:
+            commit, *files = entry.split()
+            found.append(commit)
+            if set(files) - {FILE}:
+                break
+        return tuple(found)
+
+    def exclude(self) -> None:
+        """Have git ignore what belongs to this machine, without touching a file of the repository."""
+        path = self.common / "info" / "exclude"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text() if path.exists() else ""
+        wanted = [line for line in (f"/{NODE_FILE}", f"/{WORKTREES}/") if line not in text.splitlines()]
+        if wanted:
+            gap = "" if not text or text.endswith("\n") else "\n"
+            path.write_text("".join([text, gap, *(f"{line}\n" for line in wanted)]))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other commands from changing the worktrees of this clone meanwhile."""
+        with (self.common / "polyresearch.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

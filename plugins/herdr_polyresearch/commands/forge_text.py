@@ -1,0 +1,86 @@
+"""How the `forge` commands print issues, pull requests and comments."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import msgspec
+
+from herdr_polyresearch.commands.forge_place import asked
+from herdr_polyresearch.forge.base import Comment, Issue, MissingError, PullRequest
+from herdr_polyresearch.forge.local import LocalForge
+
+# What a terminal would act on, or what turns a line around: texts of a forge are anybody's.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+
+
+def show_json(data: object) -> None:
+    """Print data as JSON, indented."""
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+
+
+def done(made: object, said: str) -> None:
+    """Say what a command did."""
+    if asked("as_json"):
+        show_json(made)
+    else:
+        click.echo(said)
+
+
+def show_list(place: LocalForge, everything: bool) -> None:
+    """List the open issues and pull requests, or all."""
+    threads: list[Issue | PullRequest] = [*place.issues(), *place.snapshot().pulls]
+    rows = sorted((row for row in threads if everything or row.state == "open"), key=lambda row: row.number)
+    if asked("as_json"):
+        show_json({"repo": place.repo(), "login": place.whoami(), "url": place.clone_url(), "threads": rows})
+        return
+    click.echo(f"{place.repo().full_name} at {place.clone_url()}, as {place.whoami()}")
+    for row in rows:
+        click.echo(line_of(row))
+    if not rows:
+        click.echo("there is nothing yet" if everything else "nothing is open")
+
+
+def show_thread(place: LocalForge, number: int) -> None:
+    """Print one issue or pull request, with all that was said on it."""
+    thread = find(place, number)
+    comments = place.comments(number)
+    if asked("as_json"):
+        show_json({"thread": thread, "comments": comments})
+        return
+    click.echo(line_of(thread))
+    if isinstance(thread, PullRequest):
+        click.echo(f"  {thread.head_ref} at {thread.head_sha[:12]} into {thread.base_ref}")
+    if thread.body:
+        click.echo(f"\n{block(thread.body)}")
+    for comment in comments:
+        click.echo(f"\n{title_of(comment)}\n{block(comment.body)}")
+
+
+def find(place: LocalForge, number: int) -> Issue | PullRequest:
+    """The issue or the pull request of this number."""
+    try:
+        return place.issue(number)
+    except MissingError:
+        return place.pull(number)
+
+
+def line_of(thread: Issue | PullRequest) -> str:
+    """One line about an issue or a pull request."""
+    kind = "issue" if isinstance(thread, Issue) else "pr"
+    labels = f" [{', '.join(thread.labels)}]" if isinstance(thread, Issue) and thread.labels else ""
+    people = f" -> {', '.join(thread.assignees)}" if thread.assignees else ""
+    title = f"{thread.title}{labels} by {thread.author}{people}".replace("\n", " ")
+    return f"#{thread.number} {kind} {thread.state}  {CONTROLS.sub('', title)}"
+
+
+def title_of(comment: Comment) -> str:
+    """Who said it, and when."""
+    edited = ", edited" if comment.edited else ""
+    return f"-- comment {comment.id} by {comment.author}, {comment.created_at:%Y-%m-%d %H:%M:%SZ}{edited}"
+
+
+def block(text: str) -> str:
+    """A text, indented, that a terminal cannot act on."""
+    return "\n".join(f"  {line}".rstrip() for line in CONTROLS.sub("", text).split("\n"))

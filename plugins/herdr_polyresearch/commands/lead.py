@@ -1,0 +1,103 @@
+"""What the lead's commands have in common."""
+
+from __future__ import annotations
+
+from herdr.api import HerdrError
+from herdr_polyresearch.commands.output import finding_line
+from herdr_polyresearch.commands.problems import GuardError
+from herdr_polyresearch.commands.session import Session, warn
+from herdr_polyresearch.forge.base import ConflictError, StaleHeadError
+from herdr_polyresearch.protocol.decide import Action, Verdict, decision_block, unfinished, verdict
+from herdr_polyresearch.protocol.findings import blocking
+from herdr_polyresearch.protocol.ledger import FILE, missing_rows
+from herdr_polyresearch.protocol.model import Candidate, Thesis
+from herdr_polyresearch.protocol.words import Outcome
+
+
+def check_ledger(session: Session) -> None:
+    """See that results.tsv can be trusted.
+
+    Raises:
+        GuardError: it holds lines that are no rows.
+    """
+    broken = session.ledger.broken
+    if broken:
+        raise GuardError(
+            f"{FILE} on {session.default_branch} holds {len(broken)} lines that are no rows: {broken[0]!r}",
+            fix=f"give each line of {FILE} six columns with tabs between, commit and push it",
+        )
+
+
+def check_clean(session: Session, what: str) -> None:
+    """See that the audit is clean and results.tsv current, as the text asks before the lead does anything else.
+
+    Raises:
+        GuardError: they are not.
+    """
+    check_ledger(session)
+    found = blocking(session.state)
+    if found:
+        listed = "".join(f"\n  {finding_line(one)}" for one in found)
+        raise GuardError(
+            f"you cannot {what} while the audit has findings:{listed}",
+            fix=f"polyresearch admin acknowledge-invalid {found[0].comment_id} --note …",
+        )
+    missing = missing_rows(session.state, session.ledger)
+    if missing:
+        raise GuardError(f"you cannot {what} while {FILE} lacks {len(missing)} rows", fix="polyresearch sync")
+
+
+def carry_out(session: Session, candidate: Candidate, thesis: Thesis, found: Verdict) -> None:
+    """Do what a verdict entails, in its order; whatever is done already when it stops is not done twice.
+
+    Raises:
+        GuardError: the merge is refused; nothing was posted then.
+    """
+    for action in found.actions:
+        if action == "post_decision":
+            session.post(*decision_block(candidate, thesis, found))
+        else:
+            _act(session, candidate, thesis, action, found.outcome)
+
+
+def finish(session: Session, candidate: Candidate, thesis: Thesis) -> tuple[Action, ...]:
+    """Do what a decision that is posted still lacks; gives what that was."""
+    actions = unfinished(candidate, thesis)
+    if candidate.decision and not session.dry_run:
+        for action in actions:
+            _act(session, candidate, thesis, action, candidate.decision.outcome)
+    return actions
+
+
+def reject(session: Session, candidate: Candidate, thesis: Thesis) -> None:
+    """Decide a candidate that failed the policy check."""
+    carry_out(session, candidate, thesis, verdict("policy_rejection", 0))
+
+
+def assign_maintainer(session: Session, number: int, assignees: tuple[str, ...]) -> None:
+    """Assign an issue or pull request to the maintainer, whose word it waits for."""
+    maintainer = session.program.maintainer_github_login
+    if maintainer is None or maintainer in assignees or session.dry_run:
+        return
+    try:
+        session.forge.assign(number, [maintainer])
+    except HerdrError as error:
+        # The maintainer's word is what counts; an assignment only helps to find what waits for it.
+        warn(f"#{number} was not assigned to {maintainer}: {error.message}")
+
+
+def _act(session: Session, candidate: Candidate, thesis: Thesis, action: Action, outcome: Outcome) -> None:
+    pull = candidate.pull
+    if action == "close_pr":
+        session.forge.close_pr(pull.number)
+    elif action == "close_issue":
+        session.forge.close_issue(thesis.number, reason="completed" if outcome == "accepted" else "not_planned")
+    elif action == "merge_pr":
+        try:
+            session.forge.merge_pr(pull.number, expected_sha=pull.head_sha)
+        except StaleHeadError as error:
+            raise GuardError(
+                f"{error.message}; nothing was decided", fix=f"polyresearch policy-check {pull.number}"
+            ) from error
+        except ConflictError as error:
+            raise GuardError(f"{error.message}; nothing was decided", fix=error.fix) from error

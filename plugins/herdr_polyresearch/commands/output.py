@@ -1,0 +1,72 @@
+"""How the commands print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from herdr_polyresearch.commands.forge_text import CONTROLS, show_json
+from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.protocol.duties import Duty
+from herdr_polyresearch.protocol.model import Finding
+from herdr_polyresearch.protocol.scalars import show_exactly, show_metric
+
+
+def tell(session: Session, data: dict[str, Any], said: str) -> None:
+    """Print an answer, as JSON when that was asked for; a dry run says so in both."""
+    if session.json:
+        show_json({**data, "dry_run": True} if session.dry_run else data)
+    else:
+        click.echo(plain(said))
+
+
+def plain(text: str) -> str:
+    """A text of anybody's without what a terminal would act on."""
+    return CONTROLS.sub("", text)
+
+
+def line(text: str) -> str:
+    """A text of anybody's on one line."""
+    return plain(" ".join(text.split()))
+
+
+def metric(value: float | None) -> str:
+    """A metric for reading: four decimals, or all digits where those would hide it."""
+    if value is None:
+        return "n/a"
+    short = show_metric(value)
+    return short if value == 0 or abs(value) >= 0.1 else show_exactly(value) if float(short) != value else short
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as the existing tool's JSON has it."""
+    scope: dict[str, Any] = {"type": finding.scope}
+    if finding.number is not None:
+        scope["number"] = finding.number
+    return {
+        "scope": scope,
+        "severity": finding.severity,
+        "message": finding.message,
+        "comment_id": finding.comment_id,
+        "author": finding.author,
+        "created_at": finding.created_at,
+    }
+
+
+def finding_line(finding: Finding) -> str:
+    """A finding on one line."""
+    names = {"issue": f"#{finding.number}", "pull_request": f"PR #{finding.number}", "repository": "repository"}
+    who = f" (comment {finding.comment_id} by {finding.author})" if finding.comment_id else ""
+    return line(f"[{finding.severity}] {names[finding.scope]}: {finding.message}{who}")
+
+
+def duty_json(duty: Duty) -> dict[str, Any]:
+    """A duty as the existing tool's JSON has it, and with the role that it falls to."""
+    return dict(msgspec.structs.asdict(duty))
+
+
+def duty_line(duty: Duty) -> str:
+    """A duty on one line."""
+    return line(f"[{duty.category}] {duty.message}" + (f" Run: {duty.command}" if duty.command else ""))

@@ -1,0 +1,65 @@
+"""`polyresearch sync`: what the trail records, brought into results.tsv, and what the lead repairs on the way."""
+
+from __future__ import annotations
+
+from herdr_polyresearch.commands.lead import check_ledger
+from herdr_polyresearch.commands.options import command
+from herdr_polyresearch.commands.output import tell
+from herdr_polyresearch.commands.publish import check_writable, publish
+from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.protocol.ledger import Row, missing_rows, read_ledger, show_ledger
+from herdr_polyresearch.protocol.repairs import Repair, repairs
+
+
+@command()
+def sync() -> None:
+    """Append what results.tsv lacks, commit and push it; release claims that are over.
+
+    Only the lead may. The checkout may be in any state, as long as results.tsv has no changes of its own in it.
+    """
+    run_sync()
+
+
+def run_sync() -> None:
+    """Do what `sync` does; `admin reconcile-ledger` is the same."""
+    session = Session()
+    session.as_lead()
+    check_ledger(session)
+    check_writable(session.checkout, session.default_branch)
+    mended = _mend(session)
+    added: list[Row] = []
+
+    def compose(text: str | None) -> str | None:
+        ledger = read_ledger(text)
+        added[:] = missing_rows(session.state, ledger)
+        return show_ledger(ledger, added) if added or ledger.damaged else None
+
+    if session.dry_run:
+        compose(session.checkout.file(session.tip, "results.tsv"))
+        commit = None
+    else:
+        commit = publish(session.checkout, session.default_branch, compose, session.login)
+    said = [f"{'Would post' if session.dry_run else 'Posted'} on #{one.thread}: {one.why}" for one in mended]
+    would = "Would append" if session.dry_run else "Appended"
+    if added or commit:
+        said.append(f"{would} {len(added)} rows to results.tsv.")
+        said += [f"  {row.thesis} {row.attempt}: {row.status}" for row in added]
+    else:
+        said.append("results.tsv is already current.")
+    data = {
+        "added_rows": len(added),
+        "attempts": [row.attempt for row in added],
+        "commit": commit,
+        "repairs": [{"thread": one.thread, "why": one.why} for one in mended],
+    }
+    tell(session, data, "\n".join(said))
+
+
+def _mend(session: Session) -> tuple[Repair, ...]:
+    """Post the repairs; the state is read again when there were any."""
+    found = repairs(session.state)
+    if found and not session.dry_run:
+        for repair in found:
+            session.post(repair.thread, repair.block)
+        session.read_again()
+    return found

@@ -1,0 +1,1 @@
+"""Where issues, pull requests and comments live: one interface, several implementations."""

@@ -1,0 +1,1 @@
+"""The rules of the protocol: pure functions over plain structs, with no clock, no files and no network."""
