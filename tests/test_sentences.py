@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from herdr.cli.main import GROUPS
+from herdr.cli.running import GROUPS
 
 ROOT = Path(__file__).parent.parent
 PAGE = Path(__file__).parent / "page" / "ideas-seeds-runs.txt"

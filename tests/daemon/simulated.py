@@ -86,6 +86,7 @@ class Simulated:
 
     def __init__(self, database: Path, folder: Path) -> None:
         self.home = Home(root=folder, socket_name="none").ensure()
+        self.root = database.parent
         shutil.copyfile(database, self.home.database)
         self.person = open_store(self.home.database, mode="person", actor="human")
         self.world = self._start()
@@ -115,12 +116,12 @@ class Simulated:
     # --- people and research ---------------------------------------------------------------------------------
 
     def ask(self, operation: str, **arguments: object) -> Any:
-        context = Context(conn=self.person, home=self.home, actor="human", cwd=self.fleet.root)
+        context = Context(conn=self.person, home=self.home, actor="human", cwd=self.root)
         return run(context, operation, arguments)
 
     def ask_as_research(self, operation: str, **arguments: object) -> Any:
         agent = get(self.person, Agent, 1)
-        context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.fleet.root, agent=agent)
+        context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.root, agent=agent)
         return run(context, operation, arguments)
 
     # --- the daemon ------------------------------------------------------------------------------------------

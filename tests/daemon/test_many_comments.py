@@ -1,4 +1,4 @@
-"""Very many comments on one running idea, half of them nasty: each arrives once at most, in order, as text."""
+"""Many comments on one running idea, half of them nasty: each arrives once at most, in order, as plain text."""
 
 from __future__ import annotations
 
