@@ -154,6 +154,8 @@ def judge(
 
     A merge that is done already is a decision that was never posted: it is made good as `accepted`.
     """
+    if candidate.pull.state != "merged" and not thesis.backs(candidate):
+        return "no_attempt"
     reviews = candidate.current_reviews
     required = program.required_confirmations
     if len(reviews) < required:

@@ -154,6 +154,13 @@ def test_reviews_measured_the_present_commit_themselves(story: Start) -> None:
     assert result(s) == "accepted"
 
 
+def test_reviews_of_a_strangers_pull_request_end_no_thesis(story: Start) -> None:
+    s = story(required_confirmations=1).approved().pull(author="eve").passed()
+    s.review(observation="no_improvement")
+    assert result(s) == "refuse:no_attempt"
+    assert result(s.end(50, "merged")) == "accepted", "what was merged by hand is a fact"
+
+
 def test_two_nodes_of_one_login_are_two_reviewers(story: Start) -> None:
     s = story(required_confirmations=2).submitted().passed()
     s.review("bob/one")
