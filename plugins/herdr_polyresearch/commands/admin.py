@@ -84,8 +84,8 @@ def reopen_thesis(issue: int, note: str) -> None:
 
 @command("reconcile-ledger")
 def reconcile_ledger() -> None:
-    """Bring results.tsv up to date; the same as sync."""
-    run_sync()
+    """Bring results.tsv up to date as sync does, and write broken rows of recorded attempts anew."""
+    run_sync(replace=True)
 
 
 def _note(text: str) -> str:

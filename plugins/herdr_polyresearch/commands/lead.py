@@ -8,24 +8,26 @@ from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.commands.publish import shared_base
 from herdr_polyresearch.commands.session import Session, warn
 from herdr_polyresearch.forge.base import ConflictError, StaleHeadError
+from herdr_polyresearch.protocol.broken import broken_lines
 from herdr_polyresearch.protocol.decide import Action, Verdict, decision_block, unfinished, verdict
 from herdr_polyresearch.protocol.findings import blocking
-from herdr_polyresearch.protocol.ledger import FILE, missing_rows
+from herdr_polyresearch.protocol.ledger import FILE, Ledger, missing_rows
 from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.words import Outcome
 
 
-def check_ledger(session: Session) -> None:
+def check_ledger(session: Session, ledger: Ledger) -> None:
     """See that results.tsv can be trusted.
 
     Raises:
         GuardError: it holds lines that are no rows.
     """
-    broken = session.ledger.broken
+    broken = broken_lines(ledger)
     if broken:
         raise GuardError(
             f"{FILE} on {session.default_branch} holds {len(broken)} lines that are no rows: {broken[0]!r}",
-            fix=f"give each line of {FILE} six columns with tabs between, commit and push it",
+            fix="polyresearch admin reconcile-ledger, which writes anew what the comments record; "
+            f"correct any other line of {FILE} by hand, commit and push it",
         )
 
 
@@ -37,7 +39,7 @@ def check_clean(session: Session, what: str) -> None:
     """
     _ = session.tip  # which fetches it
     shared_base(session.checkout, session.default_branch)
-    check_ledger(session)
+    check_ledger(session, session.ledger)
     found = blocking(session.state)
     if found:
         listed = "".join(f"\n  {finding_line(one)}" for one in found)

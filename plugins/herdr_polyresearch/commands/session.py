@@ -20,6 +20,7 @@ from herdr_polyresearch.commands.version import own_version
 from herdr_polyresearch.forge.base import Comment, Forge
 from herdr_polyresearch.forge.choose import open_forge
 from herdr_polyresearch.protocol.blocks import Block
+from herdr_polyresearch.protocol.broken import broken_lines
 from herdr_polyresearch.protocol.comments import render
 from herdr_polyresearch.protocol.derive import derive
 from herdr_polyresearch.protocol.ledger import FILE, Ledger, read_ledger
@@ -159,7 +160,7 @@ class Session:
     def ledger(self) -> Ledger:
         """results.tsv of the default branch."""
         ledger = read_ledger(self.checkout.file(self.tip, FILE))
-        for line in ledger.broken:
+        for line in broken_lines(ledger):
             warn(f"{FILE} holds a line that is no row: {line!r}")
         return ledger
 

@@ -90,9 +90,9 @@ def _check_head(session: Session, thesis: Thesis, attempt: Attempt) -> None:
             fix=f"git reset --keep {attempt.commit[:12]}, or measure HEAD as an attempt of its own",
         )
     tip = session.tip
-    if tip and checkout.is_ancestor(checkout.head, tip):
+    if tip and (checkout.is_ancestor(checkout.head, tip) or not checkout.changes(tip, checkout.head)):
         raise GuardError(
-            f"branch `{attempt.branch}` has no commit that {session.default_branch} lacks",
+            f"branch `{attempt.branch}` changes no file of {session.default_branch}",
             fix=f"polyresearch release {thesis.number} --reason no_improvement",
         )
 

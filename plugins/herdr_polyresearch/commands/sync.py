@@ -7,6 +7,7 @@ from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
 from herdr_polyresearch.commands.publish import check_writable, publish
 from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.protocol.broken import mended
 from herdr_polyresearch.protocol.ledger import Row, missing_rows, read_ledger, show_ledger
 from herdr_polyresearch.protocol.repairs import Repair, repairs
 
@@ -20,26 +21,31 @@ def sync() -> None:
     run_sync()
 
 
-def run_sync() -> None:
-    """Do what `sync` does; `admin reconcile-ledger` is the same."""
+def run_sync(*, replace: bool = False) -> None:
+    """Do what `sync` does.
+
+    Args:
+        replace: whether broken rows of attempts that the comments record are written anew.
+    """
     session = Session()
     session.as_lead()
-    check_ledger(session)
+    check_ledger(session, mended(session.state, session.ledger) if replace else session.ledger)
     check_writable(session.checkout, session.default_branch)
-    mended = _mend(session)
+    posted = _mend(session)
     added: list[Row] = []
 
     def compose(text: str | None) -> str | None:
-        ledger = read_ledger(text)
+        found = read_ledger(text)
+        ledger = mended(session.state, found) if replace else found
         added[:] = missing_rows(session.state, ledger)
-        return show_ledger(ledger, added) if added or ledger.damaged else None
+        return show_ledger(ledger, added) if added or found.damaged or ledger != found else None
 
     if session.dry_run:
         compose(session.checkout.file(session.tip, "results.tsv"))
         commit = None
     else:
         commit = publish(session.checkout, session.default_branch, compose, session.login)
-    said = [f"{'Would post' if session.dry_run else 'Posted'} on #{one.thread}: {one.why}" for one in mended]
+    said = [f"{'Would post' if session.dry_run else 'Posted'} on #{one.thread}: {one.why}" for one in posted]
     would = "Would append" if session.dry_run else "Appended"
     if added or commit:
         said.append(f"{would} {len(added)} rows to results.tsv.")
@@ -50,7 +56,7 @@ def run_sync() -> None:
         "added_rows": len(added),
         "attempts": [row.attempt for row in added],
         "commit": commit,
-        "repairs": [{"thread": one.thread, "why": one.why} for one in mended],
+        "repairs": [{"thread": one.thread, "why": one.why} for one in posted],
     }
     tell(session, data, "\n".join(said))
 

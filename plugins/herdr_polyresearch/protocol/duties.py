@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from herdr_polyresearch.protocol.broken import broken_lines
 from herdr_polyresearch.protocol.decide import MESSAGES, is_measured, unfinished
 from herdr_polyresearch.protocol.ledger import Ledger, missing_rows
 from herdr_polyresearch.protocol.model import Attempt, Candidate, State, Thesis
@@ -120,6 +121,10 @@ def _lead(state: State, program: Program, ledger: Ledger, blocking: list[Duty], 
     missing = len(missing_rows(state, ledger))
     if missing:
         blocking.append(_duty("sync", f"results.tsv lacks {missing} rows.", "polyresearch sync"))
+    broken = len(broken_lines(ledger))
+    if broken:
+        message = f"results.tsv holds {broken} lines that are no rows."
+        blocking.append(_duty("sync", message, "polyresearch admin reconcile-ledger"))
     depth = queue_depth(state, program)
     if depth < program.min_queue_depth:
         advisory.append(

@@ -67,6 +67,7 @@ DECISION_UNPASSED = _invalid("the pull request was decided without a policy pass
 DECISION_AGAIN = _repeated("the pull request was decided before")
 
 LEDGER_STALE = _invalid("results.tsv lacks rows for what the comments record")
+LEDGER_BROKEN = _invalid("results.tsv holds a line that is no row")
 
 
 def finding(comment: Comment, scope: Scope, fault: Fault) -> Finding:

@@ -52,11 +52,6 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         """The rows, in the order of the file."""
         return tuple(line for line in self.lines if isinstance(line, Row))
 
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """The lines that have too few columns to be a row."""
-        return tuple(line for line in self.lines if isinstance(line, str))
-
 
 def read_ledger(text: str | None) -> Ledger:
     """Read results.tsv; None is a file that is not there.

@@ -29,11 +29,16 @@ class Violation(msgspec.Struct, frozen=True):
     reason: str
 
 
+NOTHING = Violation(".", "the candidate changes no file")
+"""What is said of a candidate that nobody could measure: it is its base."""
+
+
 def check(surface: Surface, changes: Sequence[ChangedFile]) -> tuple[Violation, ...]:
     """Return what a candidate changes outside the surface; empty when it passes.
 
     Both names of a renamed file count, as taking a file away changes the place it was in; so does a file of which
-    only the mode changes. Symbolic links and submodules are refused wherever they are.
+    only the mode changes. Symbolic links and submodules are refused wherever they are, and so is
+    a candidate without any change.
 
     Args:
         surface: PROGRAM.md's lists, of the default branch.
@@ -47,6 +52,8 @@ def check(surface: Surface, changes: Sequence[ChangedFile]) -> tuple[Violation, 
             f"PROGRAM.md lists a pattern that means nothing: {surface.broken[0]}",
             fix="correct it in PROGRAM.md: a bracket, a brace or a backslash is left open",
         )
+    if not changes:
+        return (NOTHING,)
     return tuple(violation for change in changes if (violation := _violation(surface, change)))
 
 

@@ -58,7 +58,9 @@ def _releases(state: State) -> Iterator[Repair]:
             yield Repair(
                 thread=thesis.number,
                 block=ReleaseBlock(thesis=thesis.number, node=thesis.holder.node, reason=reason),
-                why="the claim expired" if reason == "timeout" else "its candidate was decided without a result",
+                why="the claim expired"
+                if reason == "timeout"
+                else "the decision on its candidate ended the claim",
             )
 
 
