@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Twice the cores: half of the tests wait for tmux, git or a daemon at any moment.
+WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 # What `pip install` depends on; a change of it installs again.
 PACKAGING := pyproject.toml
 
@@ -18,7 +20,7 @@ lint: .venv/dev
 	@$(BIN)/mypy
 
 unit: .venv/dev
-	@$(BIN)/pytest -q -n auto
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 
 bench: .venv/dev
 	@$(BIN)/python -m bench
