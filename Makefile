@@ -7,7 +7,7 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 # What `pip install` depends on; a change of it installs again.
 PACKAGING := pyproject.toml
 
-.PHONY: demo test lint unit bench soak docs clean
+.PHONY: demo test lint unit test-stand-ins bench soak docs clean
 
 demo: .venv/run
 	@$(BIN)/herdr demo $(DIR)
@@ -21,6 +21,10 @@ lint: .venv/dev
 
 unit: .venv/dev
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+
+# Whole lives of a polyresearch project on the two GitHub stand-ins; CI runs it too.
+test-stand-ins: .venv/dev
+	@STAND_INS=1 $(BIN)/pytest -q -n $(WORKERS) --dist worksteal tests/polyresearch/commands/test_life.py
 
 bench: .venv/dev
 	@$(BIN)/python -m bench

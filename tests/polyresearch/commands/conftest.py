@@ -214,6 +214,8 @@ def make_project(
     def make(kind: str = "local", **parameters: str) -> Project:
         if kind == "local":
             place = request.getfixturevalue("make_place")("local")
+        elif "STAND_INS" not in os.environ:
+            pytest.skip(f"a whole life on {kind} takes long: make test-stand-ins")
         else:
             place = request.getfixturevalue("make_git_place")(kind)
         folder = tmp_path / "clones"
