@@ -13,8 +13,8 @@ from bench import composer
 from bench.report import Row, spread
 from bench.stand import PATIENCE, Stand, stand
 from herdr.api import ScreenRules, SendRules
+from herdr.mux.keystrokes import Patience
 from herdr.mux.server import TmuxServer
-from herdr.mux.typing import Patience
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.pane import PaneRuntime
 from herdr.runtime.processes import MARK, mark

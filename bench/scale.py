@@ -16,13 +16,13 @@ import anyio
 from bench.report import Row, figure, spread
 from bench.stand import Stand, stand
 from herdr.config import Config
-from herdr.daemon.briefing import compose_brief
-from herdr.daemon.linking import tend_links
+from herdr.daemon.app_context import AppContext, Fleet, Work
 from herdr.daemon.main import gather_harnesses
-from herdr.daemon.scheduler import queue_runs
-from herdr.daemon.stopping import Stopping
-from herdr.daemon.sweeps import queue_sweeps
-from herdr.daemon.world import Fleet, Work, World
+from herdr.daemon.runs.briefing import compose_brief
+from herdr.daemon.scheduling.links import reconcile_links
+from herdr.daemon.scheduling.scheduler import queue_runs
+from herdr.daemon.scheduling.stopping import Stopping
+from herdr.daemon.scheduling.sweeps import queue_sweeps
 from herdr.ops.core import Context, run
 from herdr.plugins import PluginHost
 from herdr.store.connection import open_store, transaction
@@ -76,17 +76,17 @@ class _Campaign:
     def __init__(self, place: Stand, ideas: int) -> None:
         _fill(place, ideas)
         self.events = int(place.value("SELECT count(*) FROM events"))
-        self._world = _world(place)
+        self._app = _app(place)
         self.deeds: Deeds = {
             **_commands(place.root, dict(os.environ)),
             **_operations(place),
-            **_daemon(self._world),
-            **_briefs(self._world),
+            **_daemon(self._app),
+            **_briefs(self._app),
         }
 
     def close(self) -> None:
         """Close what its daemon would have open."""
-        self._world.store.close()
+        self._app.store.close()
 
 
 # --- what is measured ------------------------------------------------------------------------------------------
@@ -110,29 +110,29 @@ def _operations(place: Stand) -> Deeds:
     }
 
 
-def _world(place: Stand) -> World:
+def _app(place: Stand) -> AppContext:
     host = PluginHost(environ=os.environ)
     store = open_store(place.home.database, mode="daemon", actor="daemon")
-    world = World(place.home, store, host, gather_harnesses(host))
+    app = AppContext(place.home, store, host, gather_harnesses(host))
     config = Config.from_json(place.project.config)
-    fleet = Fleet(place.project, config, world.harnesses.configured(config.harness), None)  # type: ignore[arg-type]
+    fleet = Fleet(place.project, config, app.harnesses.configured(config.harness), None)  # type: ignore[arg-type]
     fleet.rotation = ("none",)
-    world.fleets[fleet.project_id] = fleet
-    return world
+    app.fleets[fleet.project_id] = fleet
+    return app
 
 
-def _daemon(world: World) -> Deeds:
-    (fleet,) = world.fleets.values()
+def _daemon(app: AppContext) -> Deeds:
+    (fleet,) = app.fleets.values()
 
     def one_pass() -> None:
         """All that a pass asks after a start of the daemon, which remembers nothing; it is taken back."""
-        store = world.store
+        store = app.store
         store.execute("BEGIN IMMEDIATE")
         try:
-            tend_links(world, fleet.project_id)
-            Stopping(world).tend(fleet)
-            queue_sweeps(world, fleet)
-            if not queue_runs(world, fleet):
+            reconcile_links(app, fleet.project_id)
+            Stopping(app).reconcile(fleet)
+            queue_sweeps(app, fleet)
+            if not queue_runs(app, fleet):
                 raise RuntimeError("a pass with free slots queued nothing")
         finally:
             store.execute("ROLLBACK")
@@ -140,9 +140,9 @@ def _daemon(world: World) -> Deeds:
     return {"one scheduler pass": one_pass}
 
 
-def _briefs(world: World) -> Deeds:
-    (fleet,) = world.fleets.values()
-    store = world.store
+def _briefs(app: AppContext) -> Deeds:
+    (fleet,) = app.fleets.values()
+    store = app.store
     last = find(store, Run, "ORDER BY id DESC")
     agent = find(store, Agent, "ORDER BY id DESC")
     assert last is not None
@@ -158,7 +158,7 @@ def _briefs(world: World) -> Deeds:
     assert research is not None
 
     def brief(work: Work, whose: Agent) -> Callable[[], object]:
-        return lambda: anyio.run(compose_brief, world, fleet, work, whose)
+        return lambda: anyio.run(compose_brief, app, fleet, work, whose)
 
     return {"a worker's brief": brief(last, agent), "a researcher's brief": brief(sweep, research)}
 

@@ -227,6 +227,6 @@ def until(condition: Callable[[], T], what: str, process: subprocess.Popen[bytes
 
 def seconds_of(stamp: str) -> float:
     """A time of the store in seconds since the epoch."""
-    from herdr.daemon.world import parse_stamp
+    from herdr.times import parse_timestamp
 
-    return parse_stamp(stamp).timestamp()
+    return parse_timestamp(stamp).timestamp()

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from herdr.daemon import main, world
-from herdr.daemon.bell import Bell
+from herdr.daemon import app_context, main
+from herdr.daemon.change_notifier import ChangeNotifier
 
 #: What Python announces when it starts a process.
 STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
@@ -35,8 +35,8 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
     tasks: int = 0
 
 
-class WatchedBell(Bell):
-    """A bell that times its ticks: from the moment its first waiter wakes until all that it woke wait again."""
+class WatchedNotifier(ChangeNotifier):
+    """Times its ticks: from the moment its first waiter wakes until all that it woke wait again."""
 
     def __init__(self, note: Note) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class WatchedBell(Bell):
         self._woken, self._began, self._computed = 0, 0.0, 0.0
 
     async def wait(self, timeout: float | None = None) -> bool:
-        """As the bell's, and watched."""
+        """As the notifier does, and watched."""
         task = asyncio.current_task()
         if task in self._awake:
             self._awake.discard(task)
@@ -82,7 +82,7 @@ def run(path: str) -> int:
             note("process")
 
     sys.addaudithook(hear)
-    vars(world)["Bell"] = lambda: WatchedBell(note)
+    vars(app_context)["ChangeNotifier"] = lambda: WatchedNotifier(note)
     return main.main()
 
 

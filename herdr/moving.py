@@ -24,7 +24,7 @@ def refuse_move(store: Store, project: Project, old: Config, new: Config) -> Non
         RefusedError: agents live, and would be looked for in another place.
     """
     moved = changed_place(old, new)
-    if moved is not None and live_agent(store, project.id):
+    if moved is not None and has_live_agent(store, project.id):
         raise RefusedError(f"the edited {moved} of {project.name} {WHEN}", fix=HOW)
 
 
@@ -37,7 +37,7 @@ def changed_place(old: Config, new: Config) -> str | None:
     return None
 
 
-def live_agent(store: Store, project_id: int) -> bool:
+def has_live_agent(store: Store, project_id: int) -> bool:
     """Whether an agent of the project has not ended."""
     return find(store, Agent, "WHERE project_id = ? AND state <> 'ended'", project_id) is not None
 
@@ -52,7 +52,7 @@ def refuse_rename(store: Store, project: Project, name: str) -> None:
         return
     query = "SELECT count(*) FROM runs WHERE project_id = ? AND settled_at IS NULL"
     count: int = store.execute(query, (project.id,)).fetchone()[0]
-    if count or live_agent(store, project.id):
+    if count or has_live_agent(store, project.id):
         what = f"{count} run{'s' if count > 1 else ''} of it {'are' if count > 1 else 'is'} open"
         raise RefusedError(
             f"{project.name} cannot be renamed to {name} while {what if count else 'agents of it live'}",

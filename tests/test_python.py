@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from herdr.daemon.launcher import write_shim
+from herdr.daemon.runs.launcher import write_shim
 from herdr.demo.keeper import Keeper
 from herdr.python import WITHOUT_FOLDER, module_argv
 

@@ -72,7 +72,7 @@ def turn_to(home: Home, name: str) -> tuple[TmuxServer, str]:
 
 
 def _refuse_background(project: Project, agent: str) -> None:
-    from herdr.ops.standing import in_background
+    from herdr.ops.status_snapshot import in_background
 
     if in_background(project):
         where = f'the agents of {project.name} run in the background (runtime = "subprocess")'

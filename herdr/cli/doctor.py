@@ -51,10 +51,10 @@ def examine(home: Home, root: Path | None) -> list[Finding]:
         home: the home to look at.
         root: the project's repo, or None outside of one.
     """
-    from herdr.api import DoctorCheck
     from herdr.cli.checks import home as of_home
     from herdr.cli.checks import machine, project
     from herdr.cli.checks import plugins as of_plugins
+    from herdr.contract.facts import DoctorCheck
     from herdr.plugins import PluginHost
 
     host = PluginHost(environ=os.environ)

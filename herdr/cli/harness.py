@@ -13,7 +13,7 @@ from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
-    from herdr.api import HarnessStatus
+    from herdr.contract.harness import HarnessStatus
     from herdr.harness.registry import Harnesses
 
 

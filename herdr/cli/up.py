@@ -84,7 +84,7 @@ def _needs_tmux(home: Home, root: Path | None) -> bool:
     """Whether agents will run in panes: those of the repo, or of any project where only the daemon is started."""
     from herdr.cli.projects import reading
     from herdr.config import FILE_NAME, read_config
-    from herdr.ops.standing import in_background
+    from herdr.ops.status_snapshot import in_background
     from herdr.store.rows import fetch
 
     if root is not None:
@@ -118,7 +118,7 @@ def _wait_for_fleet(home: Home, name: str) -> bool:
     """Wait until the daemon has opened the fleet; whether it is in tmux."""
     from herdr.cli.fleet import FLEET_PATIENCE, session_of, tmux_of, wait_until
     from herdr.cli.projects import project_named
-    from herdr.ops.standing import in_background
+    from herdr.ops.status_snapshot import in_background
 
     def opened() -> bool:
         # Read anew each time: the daemon may take up another runtime or socket first.

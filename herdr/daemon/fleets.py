@@ -10,12 +10,12 @@ from typing import NamedTuple
 import anyio.to_thread
 
 from herdr.config import FILE_NAME, Config, ConfigError, read_config
-from herdr.daemon.judging import want_score
-from herdr.daemon.world import ACTOR, Fleet, World, log
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet, log
+from herdr.daemon.scoring.judging import want_score
 from herdr.errors import HerdrError, RefusedError
 from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
-from herdr.moving import changed_place, live_agent, refuse_move
+from herdr.moving import changed_place, has_live_agent, refuse_move
 from herdr.mux.server import TmuxServer
 from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
@@ -41,7 +41,7 @@ class Edit(NamedTuple):
     definition: Definition | None
 
 
-def stamp_of(root: Path) -> tuple[int, int]:
+def file_version(root: Path) -> tuple[int, int]:
     """When a project's piloop.toml was written, and its size: an edit changes one of them."""
     try:
         found = (root / FILE_NAME).stat()
@@ -50,45 +50,47 @@ def stamp_of(root: Path) -> tuple[int, int]:
     return (found.st_mtime_ns, found.st_size)
 
 
-async def take_in(world: World) -> None:
+async def take_in(app: AppContext) -> None:
     """Open a fleet for every project that has none yet, and move those that can move now.
 
     One that fails is told, and tried at the next change.
     """
-    async with world.taking_in:
-        for project in fetch(world.store, Project, "ORDER BY id"):
-            fleet = world.fleets.get(project.id)
+    async with app.taking_in:
+        for project in fetch(app.store, Project, "ORDER BY id"):
+            fleet = app.fleets.get(project.id)
             if fleet is None:
-                await world.guard(f"taking in project {project.name}", partial(_open, world, project), project.id)
-            elif project.name != fleet.name or (project.config_error and not live_agent(world.store, project.id)):
-                await world.guard(f"taking up {project.name}", partial(_take_up, world, fleet), project.id)
+                await app.guard(f"taking in project {project.name}", partial(_open, app, project), project.id)
+            elif project.name != fleet.name or (
+                project.config_error and not has_live_agent(app.store, project.id)
+            ):
+                await app.guard(f"taking up {project.name}", partial(_take_up, app, fleet), project.id)
 
 
-async def _open(world: World, project: Project) -> None:
+async def _open(app: AppContext, project: Project) -> None:
     """Open a fleet with the configuration in force, which is the edited one unless that has to wait."""
     stored = Config.from_json(project.config)
-    edit = await _read(world, project, stored)
+    edit = await _read(app, project, stored)
     config = edit.config if edit is not None else stored
-    runtime = await _runtime(world, project, config)
-    fleet = Fleet(project, config, _harnesses(world, config), runtime)
+    runtime = await _runtime(app, project, config)
+    fleet = Fleet(project, config, _harnesses(app, config), runtime)
     try:
         if edit is not None:
-            _store(world, project, stored, edit)
+            _store(app, project, stored, edit)
         await _choose_rotation(fleet)
     except BaseException:
         await runtime.aclose()
         raise
-    world.fleets[project.id] = fleet
-    world.bell.ring()
+    app.fleets[project.id] = fleet
+    app.changes.notify()
 
 
-async def _runtime(world: World, project: Project, config: Config) -> Runtime:
+async def _runtime(app: AppContext, project: Project, config: Config) -> Runtime:
     """Where the project's agents run, by its configuration."""
     if config.runtime == "subprocess":
         return BackgroundRuntime()
     server = TmuxServer(
-        config.tmux.socket or world.home.socket_name,
-        world.home.tmux_conf,
+        config.tmux.socket or app.home.socket_name,
+        app.home.tmux_conf,
         os.environ,
         history=config.tmux.history,
     )
@@ -99,91 +101,91 @@ async def _runtime(world: World, project: Project, config: Config) -> Runtime:
         width=config.tmux.width,
         height=config.tmux.height,
     )
-    runtime.on_change(lambda _: world.bell.ring())
+    runtime.on_change(lambda _: app.changes.notify())
     return runtime
 
 
-async def reload(world: World, fleet: Fleet) -> None:
+async def reload(app: AppContext, fleet: Fleet) -> None:
     """Read piloop.toml again; a broken one leaves the last good in force, its mistakes in the project's row."""
     # Not beside `take_in`, which may be moving the same fleet.
-    async with world.taking_in:
-        await _take_up(world, fleet)
+    async with app.taking_in:
+        await _take_up(app, fleet)
 
 
-async def _take_up(world: World, fleet: Fleet) -> None:
-    project = _unless_agents_live(world, fleet)
-    edit = await _read(world, project, fleet.config)
+async def _take_up(app: AppContext, fleet: Fleet) -> None:
+    project = _unless_agents_live(app, fleet)
+    edit = await _read(app, project, fleet.config)
     if edit is None:
         return
     runtime = None
     if project.name != fleet.name or changed_place(fleet.config, edit.config) is not None:
         try:
-            runtime = await _runtime(world, project, edit.config)
+            runtime = await _runtime(app, project, edit.config)
         except HerdrError as error:
-            _refuse(world, project, fleet.config, error)
+            _refuse(app, project, fleet.config, error)
             return
     # No await from the last look at the agents to the change: an agent's row is there before it is launched.
     try:
-        _store(world, project, fleet.config, edit)
+        _store(app, project, fleet.config, edit)
     except BaseException as error:
         if runtime is not None:
             await runtime.aclose()
         if not isinstance(error, RefusedError):
             raise
-        _refuse(world, project, fleet.config, error)
+        _refuse(app, project, fleet.config, error)
         return
     old, fleet.name, fleet.config = fleet.runtime, project.name, edit.config
-    fleet.harnesses = _harnesses(world, edit.config)
+    fleet.harnesses = _harnesses(app, edit.config)
     if runtime is not None:
         fleet.runtime = runtime
         await old.aclose()
     await _choose_rotation(fleet)
 
 
-def _unless_agents_live(world: World, fleet: Fleet) -> Project:
+def _unless_agents_live(app: AppContext, fleet: Fleet) -> Project:
     """The project's row; a new name is taken back when an agent was launched before it was noticed."""
-    with world.transaction() as store:
+    with app.transaction() as store:
         project = get(store, Project, fleet.project_id)
-        if project.name != fleet.name and live_agent(store, project.id):
+        if project.name != fleet.name and has_live_agent(store, project.id):
             update(store, Project, project.id, {"name": fleet.name, "actor": ACTOR})
         return get(store, Project, fleet.project_id)
 
 
-async def _read(world: World, project: Project, old: Config) -> Edit | None:
+async def _read(app: AppContext, project: Project, old: Config) -> Edit | None:
     """The edited configuration; None where it may not be in force now, with the reason in the project's row."""
     # Noted before it is read: an edit that is made meanwhile is seen as one.
-    world.files_read[project.id] = stamp_of(Path(project.path))
+    app.files_read[project.id] = file_version(Path(project.path))
     try:
         config = await anyio.to_thread.run_sync(read_config, Path(project.path), os.environ)
         if config.name != project.name:
             raise RefusedError(NAME_LATER.format(config.name, project.name), fix=RENAME)
-        _refuse_names(world, project, old, config)
-        refuse_move(world.store, project, old, config)
+        _refuse_names(app, project, old, config)
+        refuse_move(app.store, project, old, config)
         definition = None
-        evaluator = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+        evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
         if evaluator is not None and config.to_json() != old.to_json():
             root, commit = Path(project.path), evaluator.commit_sha
             definition = await anyio.to_thread.run_sync(define, config, root, commit)
         return Edit(config, definition)
     except HerdrError as error:
-        _refuse(world, project, old, error)
+        _refuse(app, project, old, error)
         return None
 
 
-def _refuse_names(world: World, project: Project, old: Config, new: Config) -> None:
+def _refuse_names(app: AppContext, project: Project, old: Config, new: Config) -> None:
     """Make sure that there is every harness that the edited configuration, or an open idea, names.
 
     Raises:
         ConfigError: with each that there is not.
     """
-    known = _harnesses(world, new)
-    pinned = world.store.execute(PINNED, {"project": project.id}).fetchall()
-    mistakes = [*unknown_names(new, known), *lost_names(pinned, _harnesses(world, old), known)]
+    known = _harnesses(app, new)
+    pinned = app.store.execute(PINNED, {"project": project.id}).fetchall()
+    mistakes = [*unknown_names(new, known), *lost_names(pinned, _harnesses(app, old), known)]
     if mistakes:
         raise ConfigError(Path(project.path) / FILE_NAME, mistakes)
 
 
-def _store(world: World, project: Project, old: Config, edit: Edit) -> None:
+def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
     """Store the configuration, and the evaluator that it makes of the evaluator's commit.
 
     Raises:
@@ -192,8 +194,8 @@ def _store(world: World, project: Project, old: Config, edit: Edit) -> None:
     stored = edit.config.to_json().decode()
     if stored == project.config and project.config_error is None:
         return
-    evaluator = find(world.store, Evaluator, "WHERE id = ?", project.evaluator_id)
-    with world.transaction() as store:
+    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    with app.transaction() as store:
         refuse_move(store, project, old, edit.config)
         update(store, Project, project.id, {"config": stored, "config_error": None, "actor": ACTOR})
         if edit.definition is None or evaluator is None:
@@ -205,8 +207,8 @@ def _store(world: World, project: Project, old: Config, edit: Edit) -> None:
             want_score(store, now, now.head_id)
 
 
-def _harnesses(world: World, config: Config) -> Harnesses:
-    return world.harnesses.configured(config.harness)
+def _harnesses(app: AppContext, config: Config) -> Harnesses:
+    return app.harnesses.configured(config.harness)
 
 
 async def _choose_rotation(fleet: Fleet) -> None:
@@ -216,11 +218,11 @@ async def _choose_rotation(fleet: Fleet) -> None:
     fleet.rotation = tuple(fleet.harnesses.known(named))
 
 
-def _refuse(world: World, project: Project, old: Config, error: HerdrError) -> None:
+def _refuse(app: AppContext, project: Project, old: Config, error: HerdrError) -> None:
     """Say in the project's row why an edit is not in force; what is stored there stays what is."""
     problem = f"{error.message}: {error.fix}" if error.fix else error.message
     stored = old.to_json().decode()
     if (project.config_error, project.config) != (problem, stored):
         log.warning("project %s: %s", project.name, problem)
-        with world.transaction() as store:
+        with app.transaction() as store:
             update(store, Project, project.id, {"config": stored, "config_error": problem, "actor": ACTOR})

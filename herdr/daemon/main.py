@@ -11,19 +11,19 @@ import anyio
 import anyio.abc
 
 from herdr import __version__
-from herdr.daemon.collecting import Collecting
+from herdr.daemon.app_context import ACTOR, AppContext, log
+from herdr.daemon.change_watcher import ChangeWatcher
 from herdr.daemon.fleets import take_in
-from herdr.daemon.lanes import Lanes
-from herdr.daemon.launcher import write_shim
+from herdr.daemon.io.collecting import Collecting
+from herdr.daemon.io.mailbox import Mailboxes
+from herdr.daemon.io.outbox import Outbox
+from herdr.daemon.io.steering import Steering
 from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, held
-from herdr.daemon.mailbox import Mailboxes
-from herdr.daemon.outbox import Outbox
-from herdr.daemon.pulse import Pulse
-from herdr.daemon.rejudging import Rejudging
-from herdr.daemon.scheduler import Scheduler
-from herdr.daemon.spending import Spending
-from herdr.daemon.steering import Steering
-from herdr.daemon.world import ACTOR, World, log
+from herdr.daemon.runs.launcher import write_shim
+from herdr.daemon.scheduling.scheduler import Scheduler
+from herdr.daemon.scheduling.spending import Spending
+from herdr.daemon.scoring.lanes import Lanes
+from herdr.daemon.scoring.rejudging import Rejudging
 from herdr.errors import HerdrError
 from herdr.harness.registry import Harnesses
 from herdr.home import Home
@@ -55,38 +55,38 @@ async def serve(home: Home) -> None:
     store = open_store(home.database, mode="daemon", actor=ACTOR)
     try:
         host = PluginHost(environ=os.environ)
-        world = World(home, store, host, gather_harnesses(host))
+        app = AppContext(home, store, host, gather_harnesses(host))
         write_shim(home.bin)
         give_back(store)
-        await _run(world)
-        world.emit("daemon.stopped", pid=os.getpid())
+        await _run(app)
+        app.emit("daemon.stopped", pid=os.getpid())
     finally:
         store.close()
 
 
-async def _run(world: World) -> None:
+async def _run(app: AppContext) -> None:
     """Run every part side by side until a signal says to stop, then let go of tmux."""
     try:
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_signals, world, tasks)
+            await tasks.start(_signals, app, tasks)
             # Who reads this may send a signal at once.
-            world.emit("daemon.started", pid=os.getpid(), version=__version__)
+            app.emit("daemon.started", pid=os.getpid(), version=__version__)
             for part in (
-                Pulse(world).run,
-                Scheduler(world, tasks).run,
-                Lanes(world, tasks).run,
-                Steering(world).run,
-                Spending(world).run,
-                Rejudging(world).run,
-                Mailboxes(world, tasks).run,
-                Collecting(world).run,
-                Outbox(world.store, world.host, world.bell).run,
+                ChangeWatcher(app).run,
+                Scheduler(app, tasks).run,
+                Lanes(app, tasks).run,
+                Steering(app).run,
+                Spending(app).run,
+                Rejudging(app).run,
+                Mailboxes(app, tasks).run,
+                Collecting(app).run,
+                Outbox(app.store, app.host, app.changes).run,
             ):
                 tasks.start_soon(part)
-            await take_in(world)
+            await take_in(app)
     finally:
         with anyio.CancelScope(shield=True):
-            for fleet in world.fleets.values():
+            for fleet in app.fleets.values():
                 await fleet.runtime.aclose()
 
 
@@ -104,17 +104,19 @@ def give_back(store: Store) -> None:
     )
 
 
-async def _signals(world: World, tasks: anyio.abc.TaskGroup, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+async def _signals(
+    app: AppContext, tasks: anyio.abc.TaskGroup, *, task_status: anyio.abc.TaskStatus[None]
+) -> None:
     with anyio.open_signal_receiver(KEEP_AGENTS, KILL_AGENTS, signal.SIGINT) as received:
         task_status.started()
         async for number in received:
             log.info("stopping: %s", signal.Signals(number).name)
             if number == KILL_AGENTS:
-                world.ending = True
-                world.bell.ring()
+                app.ending = True
+                app.changes.notify()
                 with anyio.move_on_after(END_LIMIT):
-                    while _live_agents(world.store):
-                        await world.bell.wait(0.2)
+                    while _live_agents(app.store):
+                        await app.changes.wait(0.2)
             tasks.cancel_scope.cancel()
             return
 

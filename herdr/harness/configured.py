@@ -7,8 +7,17 @@ from typing import Any, get_args
 
 import msgspec
 
-from herdr.api import Cause, Harness, HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage
 from herdr.config import HarnessKeys
+from herdr.contract.harness import (
+    Cause,
+    Harness,
+    HarnessStatus,
+    Launch,
+    LaunchContext,
+    ScreenRules,
+    SendRules,
+    Usage,
+)
 from herdr.harness.program import check_program
 from herdr.harness.template import CommandHarness, fill
 

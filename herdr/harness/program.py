@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
-from herdr.api import HarnessStatus
+from herdr.contract.harness import HarnessStatus
 
 VERSION_SECONDS = 10.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 
-from herdr.api import Harness
 from herdr.config import HarnessKeys
+from herdr.contract.harness import Harness
 from herdr.errors import HerdrError, UsageError
 from herdr.harness.configured import configured
 

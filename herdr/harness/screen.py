@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from herdr.api import AgentState, Cause, ScreenRules
+from herdr.contract.harness import AgentState, Cause, ScreenRules
 
 #: What tmux itself writes under the last screen of a program that ended (`remain-on-exit`).
 DEAD_PANE = r"^Pane is dead \((?:status (?P<status>\d+)|signal (?P<signal>\w+))?[^\n]*\)\Z"

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from herdr.api import Seed
+from herdr.contract.harness import Seed
 from herdr.home import atomic_write, disk_error
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from herdr.api import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage
+from herdr.contract.harness import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage
 from herdr.errors import HerdrError
 from herdr.harness.program import check_program
 

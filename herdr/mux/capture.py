@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from herdr.mux.control import ControlClient
 from herdr.mux.errors import TmuxError
-from herdr.runtime.api import Screen
+from herdr.mux.screen import Screen
 
 _FACTS = "#{pane_dead} #{pane_in_mode} #{alternate_on} #{pane_title}"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 
-from herdr.api import ScreenRules, SendRules
+from herdr.contract.harness import ScreenRules, SendRules
 from herdr.harness.screen import Reading, bottom_lines
-from herdr.runtime.api import Delivery, Screen
+from herdr.mux.screen import Delivery, Screen
 
 #: Bytes of one line that a terminal in its usual line mode keeps; the rest, and the Enter, would be lost.
 LINE_LIMIT = 1023 if sys.platform == "darwin" else 4095

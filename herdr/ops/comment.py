@@ -10,7 +10,7 @@ from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, look_target, text_of
-from herdr.ops.standing import in_background
+from herdr.ops.status_snapshot import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert

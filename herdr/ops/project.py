@@ -7,7 +7,7 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
-from herdr.ops.standing import Live, Standing, live, standing
+from herdr.ops.status_snapshot import Live, StatusSnapshot, live, standing
 from herdr.store.rows import Project, fetch, update
 
 
@@ -49,7 +49,7 @@ def list_projects(context: Context, _request: Nothing) -> list[Brief]:
 
 
 @operation("project.status", Which)
-def status(context: Context, request: Which) -> list[Standing]:
+def status(context: Context, request: Which) -> list[StatusSnapshot]:
     """Say how a campaign stands: of the project meant, or of all when none is named or around."""
     return [standing(context, project) for project in projects_of(context, request.project)]
 

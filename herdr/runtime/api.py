@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from herdr.api import ScreenRules, SendRules
+from herdr.contract.harness import ScreenRules, SendRules
+from herdr.mux.screen import Delivery, Screen
 
 #: Why a text does not reach an agent that has no terminal (the page, "Steer a running worker").
 CANNOT_RECEIVE = (
@@ -80,27 +81,6 @@ class Exit(Struct, frozen=True, kw_only=True):
     signal: int | None = None
     error: str | None = None
     ended_at: float = 0.0
-
-
-class Screen(Struct, frozen=True, kw_only=True):
-    """The bottom of a pane's buffer as plain text, with what tmux knows about the pane."""
-
-    text: str
-    title: str = ""
-    dead: bool = False
-    in_mode: bool = False
-
-
-class Delivery(Struct, frozen=True, kw_only=True):
-    """What became of a text.
-
-    `received`: the harness gave evidence. `unconfirmed`: it was typed and nothing tells whether it was taken; it
-    must never be typed again. `waiting`: nothing was typed because the pane cannot take text now (`detail` says
-    why: blocked, in copy mode, a draft, busy). `failed`: it can never be typed here.
-    """
-
-    state: Literal["received", "unconfirmed", "waiting", "failed"]
-    detail: str = ""
 
 
 class Runtime(Protocol):

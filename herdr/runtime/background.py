@@ -11,7 +11,8 @@ import anyio.to_thread
 
 from herdr.errors import HerdrError
 from herdr.mux.quote import clean
-from herdr.runtime.api import CANNOT_RECEIVE, Delivery, LaunchRequest, Place, Runtime, Screen
+from herdr.mux.screen import Delivery, Screen
+from herdr.runtime.api import CANNOT_RECEIVE, LaunchRequest, Place, Runtime
 from herdr.runtime.ending import end_agent
 from herdr.runtime.launchfile import read_exit, read_process, wait_started, wrapper_argv, write_launch
 from herdr.runtime.processes import MARK, alive

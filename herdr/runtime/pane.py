@@ -15,15 +15,16 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from herdr.api import ScreenRules, SendRules
+from herdr.contract.harness import ScreenRules, SendRules
 from herdr.errors import HerdrError
 from herdr.mux.capture import capture_many
 from herdr.mux.control import ControlClient
 from herdr.mux.errors import ServerGone, TmuxError
+from herdr.mux.keystrokes import resume_submit, submit
+from herdr.mux.screen import Delivery, Screen
 from herdr.mux.server import TmuxServer
-from herdr.mux.typing import resume_submit, submit
 from herdr.mux.windows import PaneInfo, kill_window, list_panes, open_window, prune_ended, set_title
-from herdr.runtime.api import Delivery, LaunchRequest, Place, Runtime, Screen
+from herdr.runtime.api import LaunchRequest, Place, Runtime
 from herdr.runtime.ending import end_agent
 from herdr.runtime.launchfile import read_process, revoke_launch, wrapper_argv, write_launch
 from herdr.runtime.processes import MARK

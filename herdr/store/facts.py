@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from herdr.api import (
+from herdr.contract.facts import (
     AgentInfo,
     CandidateInfo,
     CommentInfo,

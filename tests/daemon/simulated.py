@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 from herdr.config import Config
 from herdr.config.structs import Metric, Roles, WorkerRole
-from herdr.daemon import life
-from herdr.daemon.agents import live_agent
-from herdr.daemon.launcher import enter_agent
-from herdr.daemon.linking import tend_links
-from herdr.daemon.remains import Remains
-from herdr.daemon.scheduler import queue_runs
-from herdr.daemon.supervisor import Ending
-from herdr.daemon.world import Fleet, World
+from herdr.daemon.app_context import AppContext, Fleet
+from herdr.daemon.runs import run_loop
+from herdr.daemon.runs.agents import agent_at_work
+from herdr.daemon.runs.launcher import enter_agent
+from herdr.daemon.runs.post_mortem import PostMortem
+from herdr.daemon.runs.supervisor import Ending
+from herdr.daemon.scheduling.links import reconcile_links
+from herdr.daemon.scheduling.scheduler import queue_runs
 from herdr.home import Home
 from herdr.ops.core import Context, run
 from herdr.runtime.api import Exit
@@ -45,8 +45,8 @@ class KilledError(Exception):
     """The daemon was killed here."""
 
 
-class Mortal(World):
-    """The daemon's world, which ends before the transaction after so many more."""
+class Mortal(AppContext):
+    """The daemon's context, which ends before the transaction after so many more."""
 
     lives: int | None = None
 
@@ -89,23 +89,23 @@ class Simulated:
         self.root = database.parent
         shutil.copyfile(database, self.home.database)
         self.person = open_store(self.home.database, mode="person", actor="human")
-        self.world = self._start()
+        self.app = self._start()
 
     def _start(self) -> Mortal:
         store = open_store(self.home.database, mode="daemon", actor="daemon")
-        world = Mortal(self.home, store, None, None)  # type: ignore[arg-type]
-        fleet = Fleet(world.project(1), CONFIG, None, None)  # type: ignore[arg-type]
+        app = Mortal(self.home, store, None, None)  # type: ignore[arg-type]
+        fleet = Fleet(app.project(1), CONFIG, None, None)  # type: ignore[arg-type]
         fleet.rotation = ("made-up",)
-        world.fleets[1] = fleet
-        return world
+        app.fleets[1] = fleet
+        return app
 
     def close(self) -> None:
         self.person.close()
-        self.world.store.close()
+        self.app.store.close()
 
     @property
     def fleet(self) -> Fleet:
-        return self.world.fleets[1]
+        return self.app.fleets[1]
 
     def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
         return self.person.execute(sql, args).fetchall()
@@ -128,34 +128,34 @@ class Simulated:
 
     def restart(self) -> None:
         """Another daemon takes over; all that the one before had in memory is gone."""
-        self.world.store.close()
-        self.world = self._start()
+        self.app.store.close()
+        self.app = self._start()
 
     def look(self) -> None:
         """One pass of the scheduler."""
-        tend_links(self.world, 1)
-        queue_runs(self.world, self.fleet)
+        reconcile_links(self.app, 1)
+        queue_runs(self.app, self.fleet)
 
     def launch(self, number: int) -> None:
         """Start an agent of a run, if one may be started."""
-        run = get(self.world.store, Run, number)
-        if live_agent(self.world.store, run) is None and not life._not_now(self.world, run):
-            enter_agent(self.world, self.fleet, run, "token")
+        run = get(self.app.store, Run, number)
+        if agent_at_work(self.app.store, run) is None and not run_loop._not_now(self.app, run):
+            enter_agent(self.app, self.fleet, run, "token")
 
     def end(self, number: int, how: How) -> None:
         """The agent of a run ends, and what follows from that."""
-        run = get(self.world.store, Run, number)
-        agent = live_agent(self.world.store, run)
+        run = get(self.app.store, Run, number)
+        agent = agent_at_work(self.app.store, run)
         assert agent is not None
         if how == "finding":
             target = {"project_id": 1, "target_kind": "run", "target_id": run.id}
             insert(self.person, Comment, {**target, "kind": "finding", "body": "so", "actor": agent.name})
-        remains = Remains(commits=int(how in ("committed", "failed")))
-        life._ended(self.world, run, agent, _ending(how), remains)
+        post_mortem = PostMortem(commits=int(how in ("committed", "failed")))
+        run_loop._ended(self.app, run, agent, _ending(how), post_mortem)
 
     def settle(self, number: int) -> None:
         """What a run left is judged, and its idea moves; without commits there is nothing to wait for."""
-        life._settle(self.world, self.fleet, get(self.world.store, Run, number))
+        run_loop._settle(self.app, self.fleet, get(self.app.store, Run, number))
 
     def open_agents(self) -> list[Agent]:
         return fetch(self.person, Agent, "WHERE state <> 'ended' ORDER BY id")

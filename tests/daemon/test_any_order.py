@@ -164,12 +164,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     def _while_it_lives(self, lives: int | None, step: Any, *arguments: Any) -> None:
         """Have the daemon do something, or begin to, and be killed."""
-        self.campaign.world.lives = lives
+        self.campaign.app.lives = lives
         try:
             step(*arguments)
         except KilledError:
             self.campaign.restart()
-        self.campaign.world.lives = None
+        self.campaign.app.lives = None
 
     @rule(lives=LIVES)
     def look(self, lives: int | None) -> None:

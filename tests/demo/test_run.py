@@ -70,7 +70,7 @@ class Demo:
         self.text += data.decode(errors="replace")
         return bool(data)
 
-    def remains(self) -> list[psutil.Process]:
+    def post_mortem(self) -> list[psutil.Process]:
         """The processes that carry the folder in their environment or in their argv."""
         sign, found = str(self.folder), []
         for process in psutil.process_iter():

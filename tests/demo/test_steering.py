@@ -16,8 +16,8 @@ from herdr.harness.configured import configured
 from herdr.harness.screen import read_screen
 from herdr.mux.capture import capture
 from herdr.mux.control import ControlClient
+from herdr.mux.keystrokes import submit
 from herdr.mux.server import TmuxServer
-from herdr.mux.typing import submit
 from herdr.mux.windows import open_window
 from herdr.python import module_argv
 

@@ -20,10 +20,10 @@ import pytest
 from herdr.api import ScreenRules, SendRules
 from herdr.mux.capture import capture
 from herdr.mux.control import ControlClient
+from herdr.mux.keystrokes import Patience, submit
+from herdr.mux.screen import Delivery, Screen
 from herdr.mux.server import TmuxServer
-from herdr.mux.typing import Patience, submit
 from herdr.mux.windows import open_window
-from herdr.runtime.api import Delivery, Screen
 
 FAKE_TUI = Path(__file__).parent / "fake_tui.py"
 RULES = ScreenRules(

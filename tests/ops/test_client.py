@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from herdr.daemon.mailbox import empty
+from herdr.daemon.io.mailbox import empty
 from herdr.errors import HerdrError, RefusedError
 from herdr.ops import client as module
 from herdr.ops.client import DirectClient, MailboxClient, NoAnswerError, connect

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from herdr.daemon.steering import WAITING
+from herdr.daemon.io.steering import WAITING
 from herdr.errors import UsageError
 from herdr.home import Home
 from herdr.ops.core import Context, run

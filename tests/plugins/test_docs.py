@@ -16,8 +16,8 @@ import pytest
 
 from herdr import hookspecs
 from herdr.api import DoctorCheck, Harness, LaunchContext, Usage
-from herdr.daemon.bell import Bell
-from herdr.daemon.outbox import Outbox
+from herdr.daemon.change_notifier import ChangeNotifier
+from herdr.daemon.io.outbox import Outbox
 from herdr.harness.registry import Harnesses
 from herdr.plugins import PluginHost
 from herdr.store.connection import Store, open_store, transaction
@@ -158,7 +158,7 @@ def test_the_notifier_gets_each_fact_once_and_in_order(
     sender = program(tmp_path / "bin" / "send", NOTICE)
     monkeypatch.setenv("NOTIFY_COMMAND", str(sender))
     now = [0.0]
-    outbox = Outbox(store, host, Bell(), lambda: now[0])
+    outbox = Outbox(store, host, ChangeNotifier(), lambda: now[0])
     assert "notifier" in outbox.plugins()
 
     async def feed() -> None:

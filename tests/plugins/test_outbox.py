@@ -16,8 +16,8 @@ from typing import Any
 import anyio
 import pytest
 
-from herdr.daemon.bell import Bell
-from herdr.daemon.outbox import FACTS, FIRST_RETRY, LAST_RETRY, Outbox
+from herdr.daemon.change_notifier import ChangeNotifier
+from herdr.daemon.io.outbox import FACTS, FIRST_RETRY, LAST_RETRY, Outbox
 from herdr.plugins import PluginHost
 from herdr.store.connection import Store, open_store, transaction
 from herdr.store.cursors import stuck_plugins
@@ -140,7 +140,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_each_kind_of_fact_arrives_once_and_in_order(store: Store, book: Path) -> None:
-    outbox = Outbox(store, PluginHost(), Bell())
+    outbox = Outbox(store, PluginHost(), ChangeNotifier())
     assert outbox.plugins() == ["notebook"]
     feed(outbox)
     assert told(book) == []  # what was before the plugin is not told
@@ -153,15 +153,15 @@ def test_each_kind_of_fact_arrives_once_and_in_order(store: Store, book: Path) -
 
 
 def test_a_new_daemon_goes_on_where_the_old_one_was(store: Store, book: Path) -> None:
-    feed(Outbox(store, PluginHost(), Bell()))
+    feed(Outbox(store, PluginHost(), ChangeNotifier()))
     write(store, CAMPAIGN)
     for _ in range(4):
-        feed(Outbox(store, PluginHost(), Bell()), times=2)
+        feed(Outbox(store, PluginHost(), ChangeNotifier()), times=2)
     assert [line[1:] for line in told(book)] == TOLD
 
 
 def test_a_fact_that_was_given_but_not_noted_down_is_given_again(store: Store, book: Path) -> None:
-    outbox = Outbox(store, PluginHost(), Bell())
+    outbox = Outbox(store, PluginHost(), ChangeNotifier())
     feed(outbox)
     write(store, CAMPAIGN)
     store.set_authorizer(lambda action, first, *_: int(action == 23 and first == "plugin_cursors"))  # 23: UPDATE
@@ -170,7 +170,7 @@ def test_a_fact_that_was_given_but_not_noted_down_is_given_again(store: Store, b
     assert len(told(book)) == 1
     store.close()
     with closing(open_store(store.path, mode="daemon", actor="daemon")) as after:
-        feed(Outbox(after, PluginHost(), Bell()))
+        feed(Outbox(after, PluginHost(), ChangeNotifier()))
     assert told(book)[0] == told(book)[1]
     assert [line[1:] for line in told(book)[1:]] == TOLD
 
@@ -182,7 +182,7 @@ def test_a_failing_plugin_backs_off_is_named_and_misses_nothing(
     other.parent.mkdir()
     install("other", NOTEBOOK.format(book=str(other)))
     clock = Clock()
-    outbox = Outbox(store, PluginHost(), Bell(), clock)
+    outbox = Outbox(store, PluginHost(), ChangeNotifier(), clock)
     feed(outbox), feed(outbox, "other")
     write(store, CAMPAIGN)
     refuse = book.with_name("refuse")
@@ -211,7 +211,7 @@ def test_a_failing_plugin_backs_off_is_named_and_misses_nothing(
 
 def test_a_clock_set_back_does_not_silence_a_plugin(store: Store, book: Path) -> None:
     clock = Clock()
-    outbox = Outbox(store, PluginHost(), Bell(), clock)
+    outbox = Outbox(store, PluginHost(), ChangeNotifier(), clock)
     feed(outbox)
     write(store, CAMPAIGN)
     book.with_name("refuse").write_text("")
@@ -224,7 +224,7 @@ def test_a_clock_set_back_does_not_silence_a_plugin(store: Store, book: Path) ->
 
 def test_a_plugin_that_cannot_be_loaded_is_in_the_log(store: Store, install: Install) -> None:
     install("broken", "1 / 0")
-    outbox = Outbox(store, PluginHost(), Bell())
+    outbox = Outbox(store, PluginHost(), ChangeNotifier())
     (failure,) = failures(store)
     assert (failure["plugin"], failure["hook"]) == ("broken", "load")
     assert "ZeroDivisionError" in failure["error"]
@@ -232,7 +232,7 @@ def test_a_plugin_that_cannot_be_loaded_is_in_the_log(store: Store, install: Ins
 
 
 def test_a_project_that_blocks_a_plugin_does_not_feed_it(store: Store, book: Path) -> None:
-    outbox = Outbox(store, PluginHost(), Bell())
+    outbox = Outbox(store, PluginHost(), ChangeNotifier())
     feed(outbox)
     store.execute("UPDATE projects SET config = ?", (json.dumps({"plugins": {"block": ["notebook"]}}),))
     write(store, CAMPAIGN)
@@ -242,15 +242,15 @@ def test_a_project_that_blocks_a_plugin_does_not_feed_it(store: Store, book: Pat
 
 def test_running_it_follows_the_log(store: Store, book: Path) -> None:
     async def story() -> None:
-        bell = Bell()
-        outbox = Outbox(store, PluginHost(), bell)
+        changes = ChangeNotifier()
+        outbox = Outbox(store, PluginHost(), changes)
         async with anyio.create_task_group() as group:
             group.start_soon(outbox.run)
             with anyio.fail_after(20):
                 while not store.execute("SELECT count(*) FROM plugin_cursors").fetchone()[0]:
                     await anyio.sleep(0.01)
                 write(store, CAMPAIGN)
-                bell.ring()
+                changes.notify()
                 while len(told(book)) < len(TOLD):
                     await anyio.sleep(0.01)
             group.cancel_scope.cancel()
@@ -263,19 +263,19 @@ DAEMON = """
 import sys
 from pathlib import Path
 import anyio
-from herdr.daemon.bell import Bell
-from herdr.daemon.outbox import Outbox
+from herdr.daemon.change_notifier import ChangeNotifier
+from herdr.daemon.io.outbox import Outbox
 from herdr.plugins import PluginHost
 from herdr.store.connection import open_store
 store = open_store(Path(sys.argv[1]), mode="daemon", actor="daemon")
-anyio.run(Outbox(store, PluginHost(), Bell()).run)
+anyio.run(Outbox(store, PluginHost(), ChangeNotifier()).run)
 """
 
 
 def test_killed_at_any_moment_it_loses_no_fact_and_keeps_the_order(
     store: Store, book: Path, tmp_path: Path
 ) -> None:
-    feed(Outbox(store, PluginHost(), Bell()))
+    feed(Outbox(store, PluginHost(), ChangeNotifier()))
     with transaction(store):
         for number in range(60):
             store.execute(

@@ -16,7 +16,8 @@ import pytest
 
 from herdr.api import ScreenRules, SendRules
 from herdr.errors import HerdrError
-from herdr.runtime.api import LaunchRequest, Place, Screen
+from herdr.mux.screen import Screen
+from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.background import LOG_FILE, TAIL, BackgroundRuntime, tail_of
 from herdr.runtime.ending import end_agent, wait_end
 from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, wrapper_argv, write_launch

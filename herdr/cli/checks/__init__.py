@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from herdr.api import DoctorCheck, DoctorResult
+from herdr.contract.facts import DoctorCheck, DoctorResult
 
 Results = Sequence[DoctorResult]
 

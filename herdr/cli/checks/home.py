@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, always, error, ok, warning
 from herdr.cli.output import size_of
+from herdr.contract.facts import DoctorCheck, DoctorResult
 from herdr.daemon.lock import daemon_pid
 from herdr.home import DEFAULT_SOCKET, Home, disk_error
 from herdr.store.connection import open_store

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from herdr.api import DoctorCheck
 from herdr.cli.checks import Results, always, error, ok, warning
 from herdr.config import FILE_NAME, ConfigError, read_config
+from herdr.contract.facts import DoctorCheck
 from herdr.errors import HerdrError
 from herdr.mux.server import check_tmux
 from herdr.repo.checks import check_git

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, always, ok
+from herdr.contract.facts import DoctorCheck, DoctorResult
 from herdr.home import Home
 from herdr.store.connection import open_store
 from herdr.store.cursors import Cursor, stuck_plugins

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from herdr.api import DoctorCheck, DoctorResult
 from herdr.cli.checks import Results, error, ok
 from herdr.config import FILE_NAME, LATER_KEYS, ConfigError, Mistake, later_keys, read_config, read_data
 from herdr.config.mistakes import printable
+from herdr.contract.facts import DoctorCheck, DoctorResult
 from herdr.harness.naming import unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.harness.template import CommandHarness

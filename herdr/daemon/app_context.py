@@ -1,0 +1,117 @@
+"""What every part of the daemon shares: store, plugins, clock, change notifier, and each project's fleet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import anyio
+
+from herdr.config import Config
+from herdr.daemon.change_notifier import ChangeNotifier
+from herdr.harness.registry import Harnesses
+from herdr.home import Home
+from herdr.plugins import PluginHost
+from herdr.runtime.api import Runtime
+from herdr.store.connection import Store, transaction
+from herdr.store.rows import Project, Run, Sweep, emit, get
+from herdr.times import timestamp
+
+log = logging.getLogger("herdr.daemon")
+
+ACTOR = "daemon"
+
+#: What an agent works on.
+Work = Run | Sweep
+
+
+class Fleet:
+    """One project as the daemon runs it: its configuration, its harnesses, where its agents run.
+
+    `rotation` is what workers run on: the configured harnesses, else those found on this machine.
+    """
+
+    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: Runtime) -> None:
+        self.project_id = project.id
+        self.name = project.name
+        self.root = Path(project.path)
+        self.config = config
+        self.harnesses = harnesses
+        self.runtime = runtime
+        self.rotation: tuple[str, ...] = ()
+
+    def settings_for(self, harness: str) -> Mapping[str, object]:
+        """The `[plugins.<name>]` table of the plugin that a harness came from."""
+        table = self.config.plugins.get(self.harnesses.origin.get(harness, ""))
+        return table if isinstance(table, Mapping) else {}
+
+
+class AppContext:
+    """The daemon's shared state. All of it can be built again from the store and the machine."""
+
+    def __init__(self, home: Home, store: Store, host: PluginHost, harnesses: Harnesses) -> None:
+        self.home = home
+        self.store = store
+        self.host = host
+        self.harnesses = harnesses
+        self.changes = ChangeNotifier()
+        self.fleets: dict[int, Fleet] = {}
+        #: Which state of its piloop.toml each project was last read from.
+        self.files_read: dict[int, tuple[int, int]] = {}
+        #: Held while fleets are opened, so that no project is opened twice.
+        self.taking_in = anyio.Lock()
+        #: Set when the agents are to be ended before the daemon stops.
+        self.ending = False
+
+    def project(self, project_id: int) -> Project:
+        """The project's row as it is now."""
+        return get(self.store, Project, project_id)
+
+    def transaction(self) -> AbstractContextManager[Store]:
+        """A transaction on the daemon's own connection; it must not hold an await."""
+        return transaction(self.store)
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return datetime.fromtimestamp(time.time(), timezone.utc)
+
+    def timestamp(self) -> str:
+        """The time as the store writes it."""
+        return timestamp(self.now())
+
+    def emit(self, kind: str, *, project_id: int | None = None, **facts: object) -> None:
+        """Log an event that belongs to no row."""
+        with self.transaction() as store:
+            emit(store, kind, ACTOR, project_id=project_id, payload=facts)
+
+    async def guard(self, what: str, work: Callable[[], Awaitable[None]], project_id: int | None = None) -> bool:
+        """Run a piece of the daemon so that its failure ends it and nothing else; says whether it succeeded."""
+        try:
+            await work()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except Exception as error:
+            log.exception("%s failed", what)
+            self._tell(what, error, project_id)
+            return False
+        return True
+
+    def _tell(self, what: str, error: Exception, project_id: int | None) -> None:
+        try:
+            self.emit("daemon.fault", project_id=project_id, what=what, error=f"{type(error).__name__}: {error}")
+        except Exception:
+            # A full disk fails the work and the telling alike; the log file has both.
+            log.exception("cannot record that %s failed", what)
+
+
+def base_environment() -> dict[str, str]:
+    """The daemon's environment as an agent may inherit it, without what tmux or an outer agent left in it."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("HERDR_", "PILOOP_")) or k in _KEPT}
+
+
+_KEPT = frozenset({"PILOOP_HOME", "HERDR_BLOCK_PLUGINS"})

@@ -1,0 +1,67 @@
+"""Comments on a running run or its idea become messages to its agent (the page, "Steer a running worker")."""
+
+from __future__ import annotations
+
+from herdr.campaign.text import ref, steering_line
+from herdr.daemon.app_context import AppContext
+from herdr.store.rows import Comment, Message, fetch, find, insert
+
+#: Every comment that a live worker has neither in its brief nor as a message. A worker's own and other workers'
+#: comments are never typed: they reach others in briefs, as data.
+WAITING = """
+    JOIN runs r ON (comments.about_kind = 'run' AND comments.about_id = r.id)
+                OR (comments.about_kind = 'idea' AND comments.about_id = r.idea_id)
+    JOIN agents a ON a.run_id = r.id AND a.state <> 'ended' AND a.role = 'worker'
+    WHERE comments.id > a.briefed_to AND comments.kind IN ('note', 'finding', 'decision')
+      AND comments.actor NOT LIKE 'worker#%' AND comments.actor <> 'daemon' AND a.id = ?
+      AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.agent_id = a.id AND m.comment_id = comments.id)
+    ORDER BY comments.id
+"""
+
+
+class Steering:
+    """Watches for new comments; remembers only the newest that it has looked at."""
+
+    def __init__(self, app: AppContext) -> None:
+        self._app = app
+        self._seen: tuple[int, int] = (-1, -1)
+
+    async def run(self) -> None:
+        """Turn comments into messages whenever something changed, until cancelled."""
+        while True:
+            await self._app.guard("steering", self._sweep)
+            await self._app.changes.wait()
+
+    async def _sweep(self) -> None:
+        store = self._app.store
+        newest = store.execute(
+            "SELECT coalesce((SELECT max(id) FROM comments), 0), coalesce((SELECT max(id) FROM agents), 0)"
+        ).fetchone()
+        if tuple(newest) == self._seen:
+            return
+        live = store.execute("SELECT id FROM agents WHERE state <> 'ended' AND role = 'worker'").fetchall()
+        for (agent_id,) in live:
+            self._queue(agent_id)
+        self._seen = tuple(newest)
+
+    def _queue(self, agent_id: int) -> None:
+        waiting = fetch(self._app.store, Comment, WAITING, agent_id)
+        if not waiting:
+            return
+        with self._app.transaction() as store:
+            for comment in waiting:
+                if find(store, Message, "WHERE agent_id = ? AND comment_id = ?", agent_id, comment.id) is None:
+                    insert(store, Message, _message(agent_id, comment))
+        self._app.changes.notify()
+
+
+def _message(agent_id: int, comment: Comment) -> dict[str, object]:
+    line = steering_line(
+        comment=comment.id,
+        kind=comment.kind,
+        target=ref(comment.target_kind, comment.target_id),
+        author=comment.actor,
+        body=comment.body,
+    )
+    values = {"agent_id": agent_id, "kind": "comment", "comment_id": comment.id, "body": line}
+    return {**values, "actor": comment.actor}

@@ -1,0 +1,1 @@
+"""What an agent goes through: launched, briefed, watched, ended, and what it left."""

@@ -1,0 +1,143 @@
+"""One agent of a run or a sweep, from its launch, or from where it was found, to its closed row."""
+
+from __future__ import annotations
+
+import secrets
+
+import anyio.to_thread
+
+from herdr.campaign.outcome import StartFacts, after_failed_start, failed_start
+from herdr.contract.harness import Cause
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work
+from herdr.daemon.io.delivery import close_messages
+from herdr.daemon.runs.launcher import Launched, StartFailedError, context_for, enter_agent, launch
+from herdr.daemon.runs.post_mortem import PostMortem
+from herdr.daemon.runs.supervisor import Ending, Supervisor
+from herdr.daemon.scheduling.anomalies import report
+from herdr.runtime.api import Place
+from herdr.runtime.launchfile import revoke_launch
+from herdr.store.connection import Store
+from herdr.store.rows import Agent, Comment, Run, find, get, update
+from herdr.times import parse_timestamp
+
+
+def agent_at_work(store: Store, work: Work) -> Agent | None:
+    """The agent of a run or a sweep that has not ended."""
+    column = "run_id" if isinstance(work, Run) else "sweep_id"
+    return find(store, Agent, f"WHERE {column} = ? AND state <> 'ended'", work.id)
+
+
+async def adopt(app: AppContext, fleet: Fleet, work: Work) -> Launched | None:
+    """The agent that an earlier daemon started for this work, if it was ever started."""
+    agent = agent_at_work(app.store, work)
+    if agent is None:
+        return None
+    folder = app.home.agent_dir(agent.id)
+    never_started = not folder.exists() or await anyio.to_thread.run_sync(revoke_launch, folder)
+    if never_started:
+        ending = Ending(lost=True, detail="the daemon stopped before it was started")
+        close_agent(app, agent, ending, PostMortem())
+        return None
+    harness = fleet.harnesses.get(agent.harness)
+    context = context_for(app, fleet, work, agent, harness)
+    # Gone with its server: supervision finds its exit, or that it was lost.
+    place = await fleet.runtime.find(agent.id, folder) or Place(session="", window="", pane="")
+    app.emit("agent.adopted", project_id=work.project_id, agent=agent.name)
+    return Launched(agent=agent, harness=harness, context=context, place=place)
+
+
+async def watch_one(
+    app: AppContext, fleet: Fleet, work: Work, launched: Launched | None
+) -> tuple[Agent, Ending, Launched | None]:
+    """Watch an agent, launched now if it was not found, until it has ended; what is left is for the caller."""
+    try:
+        launched = launched or await launch(app, fleet, work)
+    except StartFailedError as failure:
+        agent = agent_at_work(app.store, work)
+        assert agent is not None, "launching enters the agent's row first"
+        # Whatever was begun must not come to life later.
+        await anyio.to_thread.run_sync(revoke_launch, app.home.agent_dir(agent.id))
+        return agent, Ending(launched=False, cause=failure.cause, detail=failure.message), None
+    ending = await Supervisor(app, fleet, launched).watch()
+    return get(app.store, Agent, launched.agent.id), ending, launched
+
+
+def no_worktree(app: AppContext, fleet: Fleet, work: Work, why: str) -> None:
+    """Enter an agent that could not even be launched, because there was no place to work in."""
+    agent = enter_agent(app, fleet, work, secrets.token_hex(16))
+    close_agent(app, agent, Ending(launched=False, cause="config", detail=why), PostMortem(), failed=True)
+
+
+def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem) -> bool:
+    """Whether this was a failed start (the page, "Runs")."""
+    since = parse_timestamp(agent.started_at or agent.launched_at).timestamp()
+    # It may have ended long before a daemon was there to see it.
+    ended = ending.exit.ended_at if ending.exit is not None and ending.exit.ended_at else app.now().timestamp()
+    facts = StartFacts(
+        launched=ending.launched,
+        seconds=ended - since,
+        tokens=post_mortem.tokens,
+        committed=bool(post_mortem.commits or post_mortem.recovered) or _asked(app, agent),
+        commented=find(app.store, Comment, "WHERE actor = ?", agent.name) is not None,
+        timed_out=ending.timed_out,
+        cancelled=ending.cancelled or ending.stopped,
+        lost=ending.lost,
+    )
+    return failed_start(facts)
+
+
+def _asked(app: AppContext, agent: Agent) -> bool:
+    """Whether an agent without a run, whose commits are nothing, has filed or changed something."""
+    asked = "SELECT 1 FROM requests WHERE agent_id = ?"
+    return agent.run_id is None and app.store.execute(asked, (agent.id,)).fetchone() is not None
+
+
+def start_again(app: AppContext, work: Work) -> bool:
+    """Count one more failed start; True when the same work, back in the queue then, is to be started again."""
+    failures = work.failed_starts + 1
+    again = after_failed_start(failures) == "restart" and not work.cancel_requested
+    values: dict[str, object] = {"failed_starts": failures, "actor": ACTOR}
+    with app.transaction() as store:
+        update(store, type(work), work.id, {**values, "state": "queued"} if again else values)
+    return again
+
+
+def close_agent(
+    app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem, *, failed: bool = False
+) -> None:
+    """Write how an agent ended and what it left; a failed start is an anomaly as well."""
+    usage = post_mortem.usage
+    with app.transaction() as store:
+        close_messages(store, agent.id)
+        update(
+            store,
+            Agent,
+            agent.id,
+            {
+                "state": "ended",
+                "cause": _cause(ending) if failed else ending.cause,
+                "cause_detail": ending.detail or (post_mortem.last_line if failed else None),
+                "failed_start": failed,
+                "ended_at": app.timestamp(),
+                "exit_status": ending.exit.status if ending.exit else None,
+                "exit_signal": ending.exit.signal if ending.exit else None,
+                "tokens_in": usage.input if usage else None,
+                "tokens_out": usage.output if usage else None,
+                "tokens_cached": usage.cached if usage else None,
+                "cost": usage.cost if usage else None,
+                "last_line": post_mortem.last_line,
+                "actor": ACTOR,
+            },
+        )
+        if failed:
+            said = f"{_cause(ending)}, {ending.detail or post_mortem.last_line or 'it said nothing'}"
+            detail = f"{agent.name} ({agent.harness}) failed to start: {said}"
+            # A watchdog that cannot start must not call for a watchdog.
+            incident = agent.role != "watchdog"
+            report(store, agent.project_id, "failed_start", ("agent", agent.id), detail, incident=incident)
+
+
+def _cause(ending: Ending) -> Cause:
+    """Why a start failed: every one has a cause (DESIGN §10)."""
+    crashed = ending.exit is not None and ending.exit.signal is not None
+    return ending.cause or ending.hint or ("crashed" if crashed else "exited")

@@ -1,0 +1,264 @@
+"""Starts an agent of a run or a sweep: the claim, the worktree, the brief, the seeds, the window."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shlex
+import uuid
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import msgspec
+
+from herdr.contract.facts import ClaimAnswer
+from herdr.contract.harness import Cause, Harness, Launch, LaunchContext
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work, base_environment
+from herdr.daemon.runs.briefing import compose_brief
+from herdr.errors import HerdrError
+from herdr.harness.seeds import write_seeds
+from herdr.home import atomic_write
+from herdr.python import module_argv
+from herdr.repo.furnish import furnish, make_agent_folder
+from herdr.repo.names import slug
+from herdr.repo.worktrees import create_detached, ensure_run_worktree, remove_detached, verify, verify_detached
+from herdr.runtime.api import LaunchRequest, Place
+from herdr.runtime.processes import MARK, mark
+from herdr.store.connection import Store
+from herdr.store.facts import idea_info, project_info, run_info
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, Sweep, find, get, insert, update
+
+#: What an agent must not inherit: it would think that it runs inside another tmux or another agent.
+CLEARED = (
+    "TMUX", "TMUX_PANE", "STY", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+    "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+class StartFailedError(HerdrError):
+    """An agent could not be launched; `cause` says why in one word."""
+
+    def __init__(self, message: str, cause: Cause) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class RefusedByPluginError(HerdrError):
+    """A plugin says that the run may not start, for example because another node holds the claim."""
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """A launched agent with what is needed to watch it."""
+
+    agent: Agent
+    harness: Harness
+    context: LaunchContext
+    place: Place
+
+
+async def claim(app: AppContext, fleet: Fleet, run: Run) -> None:
+    """Ask the plugins whether the run may start.
+
+    Raises:
+        RefusedByPluginError: one of them refuses.
+        HerdrError: one of them failed; the run is tried again later.
+    """
+    idea = get(app.store, Idea, run.idea_id)
+    answers = await app.host.call_all(
+        "herdr_claim",
+        project=project_info(app.project(run.project_id), fleet.config.plugins),
+        idea=idea_info(idea),
+        run=run_info(run),
+    )
+    for answer in answers:
+        if answer.error is not None:
+            # Without its word another node may hold the claim, so the run waits until it can say.
+            raise HerdrError(f"plugin {answer.plugin} cannot say whether the run may start: {answer.error}")
+        if isinstance(answer.value, ClaimAnswer) and not answer.value.allowed:
+            raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
+
+
+async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
+    """Make the run's worktree and furnish it, or verify the one that an earlier start left."""
+    base = get(app.store, Candidate, run.base_id)
+    idea = get(app.store, Idea, run.idea_id)
+    fresh = fleet.root / ".worktrees" / f"run-{run.id}-{slug(idea.title, length=32)}"
+    path = Path(run.worktree) if run.worktree else fresh
+    branch = run.branch or f"piloop/{slug(fleet.name)}/run-{run.id}"
+    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, path, branch, base.commit_sha))
+    with app.transaction() as store:
+        update(store, Run, run.id, {"worktree": str(path), "branch": branch, "actor": ACTOR})
+    return get(app.store, Run, run.id)
+
+
+async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
+    """Make the sweep's worktree, at the head and on no branch, anew for each start: nothing in it is kept."""
+    base = get(app.store, Candidate, app.project(sweep.project_id).head_id or sweep.base_id)
+    path = fleet.root / ".worktrees" / f"{sweep.role}-sweep-{sweep.id}"
+    await anyio.to_thread.run_sync(partial(_prepare_detached, app, fleet, path, base.commit_sha))
+    with app.transaction() as store:
+        update(store, Sweep, sweep.id, {"worktree": str(path), "base_id": base.id, "actor": ACTOR})
+    return get(app.store, Sweep, sweep.id)
+
+
+def _prepare_detached(app: AppContext, fleet: Fleet, path: Path, commit: str) -> None:
+    remove_detached(fleet.root, path)
+    create_detached(fleet.root, path, commit)
+    verify_detached(path, root=fleet.root, commit=commit)
+    _furnish(app, fleet, path)
+
+
+def _prepare(app: AppContext, fleet: Fleet, path: Path, branch: str, base: str) -> None:
+    ensure_run_worktree(fleet.root, path=path, branch=branch, commit=base)
+    verify(path, root=fleet.root, branch=branch, base=base)
+    _furnish(app, fleet, path)
+
+
+def _furnish(app: AppContext, fleet: Fleet, path: Path) -> None:
+    furnish(path, root=fleet.root, link=fleet.config.link, workspace=app.home.workspace(fleet.name))
+    make_agent_folder(path)
+
+
+async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
+    """Start one more agent of a run or a sweep whose worktree is ready.
+
+    Raises:
+        StartFailedError: it could not be started; its row says so.
+    """
+    token = secrets.token_hex(16)
+    agent = enter_agent(app, fleet, work, token)
+    try:
+        harness = fleet.harnesses.get(work.harness)
+        context = context_for(app, fleet, work, agent, harness)
+        brief = await compose_brief(app, fleet, work, agent)
+        atomic_write(context.brief, brief)
+        start = await anyio.to_thread.run_sync(harness.launch, context)
+        _check_told(harness, context, start)
+        await anyio.to_thread.run_sync(write_seeds, start.seeds)
+        request = _request(app, work, agent, context, start, token)
+        place = await fleet.runtime.launch(request)
+    except Exception as error:
+        cause: Cause = "config" if isinstance(error, HerdrError) else "unknown"
+        raise StartFailedError(f"{error}" or type(error).__name__, cause) from error
+    with app.transaction() as store:
+        values = {"session": place.session, "window": place.window, "pane": place.pane, "actor": ACTOR}
+        update(store, Agent, agent.id, values)
+        update(store, type(work), work.id, {"brief": brief, "actor": ACTOR})
+        _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=app.timestamp())
+    return Launched(agent=get(app.store, Agent, agent.id), harness=harness, context=context, place=place)
+
+
+def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
+    """Without a terminal nothing can be typed, so argv has to say what to do."""
+    if context.mode == "headless" and not start.prompt_in_argv:
+        raise HerdrError(
+            f'harness {harness.name} takes its prompt only by typing, which runtime = "subprocess" cannot do',
+            fix=f'name {{prompt}} or {{brief}} in [harness.{harness.name}] headless, or set runtime = "herdr"',
+        )
+
+
+def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness: Harness) -> LaunchContext:
+    """What a harness needs to know of an agent: the same at its launch and when it is found again."""
+    worktree = Path(work.worktree or fleet.root)
+    brief = worktree / ".herdr" / "brief.md"
+    return LaunchContext(
+        agent=agent.name,
+        role=agent.role,
+        cwd=worktree,
+        repo_root=fleet.root,
+        state_dir=app.home.agent_dir(agent.id),
+        profile_dir=app.home.profile_dir(fleet.name, harness.name),
+        brief=brief,
+        prompt=f"Read the whole of {brief} first: it is your brief. Then do what it says.",
+        model=agent.model,
+        session_id=agent.session_id,
+        mode=fleet.runtime.mode,
+        environ=base_environment(),
+        settings=fleet.settings_for(harness.name),
+        evaluate=fleet.config.evaluate,
+    )
+
+
+def enter_agent(app: AppContext, fleet: Fleet, work: Work, token: str) -> Agent:
+    """Enter the row of an agent that is about to be launched; its work is running from now on."""
+    with app.transaction() as store:
+        agent_id = insert(
+            store,
+            Agent,
+            {
+                "project_id": work.project_id,
+                "run_id": work.id if isinstance(work, Run) else None,
+                "sweep_id": work.id if isinstance(work, Sweep) else None,
+                "role": work.role if isinstance(work, Sweep) else "worker",
+                "harness": work.harness,
+                "model": work.model,
+                "runtime": fleet.config.runtime,
+                "session_id": str(uuid.uuid4()),
+                "token_hash": token_hash(token),
+                "briefed_to": _last_comment(store),
+                "launched_at": app.timestamp(),
+                "actor": ACTOR,
+            },
+        )
+        started = work.started_at or app.timestamp()
+        update(store, type(work), work.id, {"state": "running", "started_at": started, "actor": ACTOR})
+        return get(store, Agent, agent_id)
+
+
+def token_hash(token: str) -> str:
+    """How an agent's token is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _last_comment(store: Store) -> int:
+    last = find(store, Comment, "ORDER BY id DESC")
+    return last.id if last else 0
+
+
+def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stamp: str) -> None:
+    """The first prompt is a message like any other; one in argv has arrived with the launch."""
+    values = {"agent_id": agent.id, "kind": "brief", "body": prompt, "actor": ACTOR}
+    if in_argv:
+        values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
+    insert(store, Message, values)
+
+
+def _request(
+    app: AppContext, work: Work, agent: Agent, context: LaunchContext, start: Launch, token: str
+) -> LaunchRequest:
+    mailbox = context.cwd / ".herdr" / "mailbox"
+    env = {
+        **context.environ,
+        **start.env,
+        MARK: mark(app.home, agent.id),
+        "PILOOP_ACTOR": agent.name,
+        "HERDR_MAILBOX": str(mailbox),
+        "HERDR_TOKEN": token,
+        "PATH": f"{app.home.bin}:{start.env.get('PATH', context.environ.get('PATH', '/usr/bin:/bin'))}",
+    }
+    return LaunchRequest(
+        agent_id=agent.id,
+        name=f"{agent.role}-{agent.id}",
+        title=f"{agent.name} {_about(app.store, work)}",
+        cwd=context.cwd,
+        argv=start.argv,
+        env=env,
+        clear=(*CLEARED, *start.clear),
+        state_dir=context.state_dir,
+    )
+
+
+def _about(store: Store, work: Work) -> str:
+    if isinstance(work, Sweep):
+        return f"{work.trigger.replace('_', ' ')} sweep#{work.id}"
+    idea = get(store, Idea, work.idea_id)
+    return f"idea#{idea.id} {idea.title}"
+
+
+def write_shim(folder: Path) -> None:
+    """Put a `piloop` first on every agent's PATH that is this very installation, whatever the repo brings."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    script = f'#!/bin/sh\nexec {shlex.join(module_argv("herdr.cli"))} "$@"\n'
+    atomic_write(folder / "piloop", script, 0o700)

@@ -1,0 +1,104 @@
+"""The life of a sweep: an agent that tries no idea, in a worktree at the head whose commits nobody keeps."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import anyio.to_thread
+
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.runs.launcher import Launched, prepare_sweep
+from herdr.daemon.runs.post_mortem import examine_use
+from herdr.daemon.runs.supervisor import Ending
+from herdr.daemon.scheduling.launch_block import launch_block
+from herdr.errors import HerdrError
+from herdr.repo.worktrees import remove_detached
+from herdr.store.failures import StoreError
+from herdr.store.rows import Sweep, get, update
+
+End = Literal["done", "failed", "timed_out", "cancelled"]
+
+
+async def drive_sweep(app: AppContext, fleet: Fleet, sweep_id: int) -> None:
+    """Take a sweep from wherever it stands to its end, or leave it in the queue if it cannot go on now."""
+    sweep = get(app.store, Sweep, sweep_id)
+    launched = await adopt(app, fleet, sweep)
+    while sweep.state in ("queued", "running"):
+        if launched is None and _not_now(app, sweep):
+            break
+        if launched is None and not await _prepared(app, fleet, sweep):
+            break
+        if not await _one_agent(app, fleet, get(app.store, Sweep, sweep.id), launched):
+            break
+        launched = None
+        sweep = get(app.store, Sweep, sweep.id)
+    sweep = get(app.store, Sweep, sweep.id)
+    if sweep.state not in ("queued", "running") and sweep.worktree is not None:
+        await anyio.to_thread.run_sync(partial(remove_detached, fleet.root, Path(sweep.worktree)))
+        with app.transaction() as store:
+            update(store, Sweep, sweep.id, {"worktree": None, "actor": ACTOR})
+
+
+def _not_now(app: AppContext, sweep: Sweep) -> bool:
+    why = launch_block(app, sweep)
+    if why in ("cancelled", "stopped"):
+        _end(app, sweep, "cancelled", why)
+    elif why is not None and sweep.state != "queued":
+        with app.transaction() as store:
+            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+    return why is not None
+
+
+async def _prepared(app: AppContext, fleet: Fleet, sweep: Sweep) -> bool:
+    try:
+        await prepare_sweep(app, fleet, sweep)
+    except StoreError:
+        raise
+    except HerdrError as error:
+        no_worktree(app, fleet, sweep, error.message)
+        if not start_again(app, sweep):
+            _end(app, sweep, "failed", error.message)
+            return False
+        raise
+    return True
+
+
+async def _one_agent(app: AppContext, fleet: Fleet, sweep: Sweep, launched: Launched | None) -> bool:
+    """One agent to its end; True when another is to be started."""
+    agent, ending, launched = await watch_one(app, fleet, sweep, launched)
+    post_mortem = await examine_use(fleet, launched)
+    failed = never_started(app, agent, ending, post_mortem)
+    # One change: a daemon that was killed in between would have the sweep made once more.
+    with app.transaction() as store:
+        close_agent(app, agent, ending, post_mortem, failed=failed)
+        sweep = get(store, Sweep, sweep.id)
+        if failed and start_again(app, sweep):
+            return True
+        if ending.lost:
+            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+        else:
+            _end(app, sweep, *_outcome(ending, failed=failed))
+    return False
+
+
+def _outcome(ending: Ending, *, failed: bool) -> tuple[End, str]:
+    if ending.cancelled or ending.stopped:
+        return "cancelled", ending.detail
+    if ending.timed_out:
+        return "timed_out", ending.detail
+    if failed or ending.blocked or ending.cause is not None:
+        return "failed", ending.detail or "it never really started"
+    if ending.exit is not None and ending.exit.signal is not None:
+        return "failed", f"killed by signal {ending.exit.signal}"
+    if ending.exit is not None and ending.exit.status:
+        return "failed", f"exited with status {ending.exit.status}"
+    return "done", ""
+
+
+def _end(app: AppContext, sweep: Sweep, state: End, detail: str) -> None:
+    with app.transaction() as store:
+        values = {"state": state, "end_detail": detail or None, "finished_at": app.timestamp(), "actor": ACTOR}
+        update(store, Sweep, sweep.id, values)

@@ -1,0 +1,1 @@
+"""Commits become scores and verdicts: the lanes, judging, merging onto the head, judging again."""

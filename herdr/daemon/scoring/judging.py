@@ -1,0 +1,302 @@
+"""After a run has ended: its commits become candidates, are measured and judged, and the head moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import msgspec
+
+from herdr.campaign.text import first_line
+from herdr.campaign.verdict import Metric, Scored, Verdict, judge
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.scheduling.anomalies import report
+from herdr.errors import HerdrError
+from herdr.repo.commits import Commit, new_commits
+from herdr.repo.overlay import touched
+from herdr.repo.refs import pin
+from herdr.scoring.evaluator import read_definition
+from herdr.store.connection import Store
+from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, fetch, find, get, insert, update
+
+#: Marks a commit that herdr made of what an agent left uncommitted.
+RECOVERED = "Piloop-Recovered"
+QUIET = 10.0
+#: How much of a note goes into the title of its seed, in characters.
+NOTE_LENGTH = 120
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A new commit of a run, and the protected files that it changed."""
+
+    commit: Commit
+    touched: Sequence[str]
+
+
+def bar_of(store: Store, candidate: Candidate) -> Candidate:
+    """The keep that a run from this candidate must beat: itself, or its nearest ancestor that is one."""
+    seen = candidate
+    while seen.verdict != "keep" and seen.origin not in ("baseline", "imported") and seen.parent_id is not None:
+        seen = get(store, Candidate, seen.parent_id)
+    return seen
+
+
+def score_of(store: Store, project: Project, candidate_id: int) -> Measurement | None:
+    """The finished score of a candidate under the project's present evaluator, or None."""
+    return find(
+        store,
+        Measurement,
+        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score' AND state = 'done'",
+        candidate_id,
+        project.evaluator_id,
+    )
+
+
+def want_score(store: Store, project: Project, candidate_id: int) -> None:
+    """Queue the scoring of a candidate under the present evaluator, unless it is queued or done."""
+    if not has_score(store, project, candidate_id):
+        values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": ACTOR}
+        insert(store, Measurement, values)
+
+
+def has_score(store: Store, project: Project, candidate_id: int) -> bool:
+    """Whether the scoring of a candidate under the present evaluator is done, or at least queued."""
+    under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
+    return find(store, Measurement, under, candidate_id, project.evaluator_id) is not None
+
+
+# --- commits become candidates ------------------------------------------------------------------------------
+
+
+async def enter_commits(app: AppContext, fleet: Fleet, run: Run) -> None:
+    """Make every new commit of a run a pinned candidate, to be measured; doing it again changes nothing."""
+    project = app.project(run.project_id)
+    base = get(app.store, Candidate, run.base_id)
+    evaluator = evaluator_of(app, project)
+    found = await anyio.to_thread.run_sync(partial(find_commits, fleet, run, base.commit_sha, evaluator))
+    with app.transaction() as store:
+        for position, one in enumerate(found, 1):
+            _enter(store, project, run, position, one)
+
+
+def place_of(fleet: Fleet, run: Run) -> tuple[Path, str]:
+    """Where the commits of a run are, and the revision that has them: its worktree, or its branch without one."""
+    if run.worktree is not None and Path(run.worktree).is_dir():
+        return Path(run.worktree), "HEAD"
+    return fleet.root, f"refs/heads/{run.branch}"
+
+
+def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[Found]:
+    """The new commits of a run, oldest first, each pinned so that nothing can prune it."""
+    where, tip = place_of(fleet, run)
+    commits = new_commits(where, base, tip)
+    patterns = read_definition(evaluator).protected
+    found = []
+    for number, commit in enumerate(commits, 1):
+        pin(fleet.root, fleet.name, f"run-{run.id}/{number}-{commit.sha[:12]}", commit.sha)
+        # A file is touched if it is neither as the run found it nor as the evaluator has it.
+        changed = set(touched(fleet.root, base, commit.sha, patterns))
+        changed &= set(touched(fleet.root, evaluator.commit_sha, commit.sha, patterns))
+        found.append(Found(commit=commit, touched=sorted(changed)))
+    return found
+
+
+def _enter(store: Store, project: Project, run: Run, position: int, found: Found) -> None:
+    commit = found.commit
+    known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, commit.tree)
+    if known is None:
+        candidate_id = insert(store, Candidate, _new_candidate(store, project, run, found))
+    else:
+        candidate_id = known.id
+        if known.origin == "skipped" and not commit.skip:
+            update(store, Candidate, known.id, {"origin": "run", "actor": ACTOR})
+    if not commit.skip:
+        want_score(store, project, candidate_id)
+    store.execute(
+        "INSERT INTO run_commits (run_id, position, commit_sha, candidate_id) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (run.id, position, commit.sha, candidate_id),
+    )
+
+
+def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> dict[str, object]:
+    commit = found.commit
+    marks = ", ".join("?" for _ in commit.parents)
+    among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
+    parent = find(store, Candidate, among, project.id, *commit.parents)
+    recovered = bool(commit.trailer(RECOVERED))
+    return {
+        "project_id": project.id,
+        "run_id": run.id,
+        "parent_id": parent.id if parent else run.base_id,
+        "tree_sha": commit.tree,
+        "commit_sha": commit.sha,
+        "subject": commit.subject[:500] or "(no message)",
+        "origin": "skipped" if commit.skip else "recovered" if recovered else "run",
+        "note": commit.note,
+        "touched": msgspec.json.encode(found.touched).decode() if found.touched else None,
+        "actor": ACTOR,
+    }
+
+
+# --- and are judged ------------------------------------------------------------------------------------------
+
+
+async def judge_run(app: AppContext, fleet: Fleet, run: Run) -> Candidate | None:
+    """Judge the candidates of a run in their order; gives the last keep if it has yet to be merged onto the head.
+
+    Each keep is the bar of the next commit. If the head is still what the run started from, it moves; if it has
+    moved on meanwhile, the keeps are `interesting` for the cause `moved`.
+    """
+    candidates = candidates_of(app.store, run)
+    base_bar = bar_of(app.store, get(app.store, Candidate, run.base_id))
+    await measured(app, fleet, [*(c.id for c in candidates), base_bar.id])
+    with app.transaction() as store:
+        project = get(store, Project, run.project_id)
+        verdicts = _verdicts(store, fleet, project, candidates, base_bar)
+        keeps = [candidate for candidate, verdict, _ in verdicts if verdict.verdict == "keep"]
+        moved = not run.is_branch and project.head_id not in (base_bar.id, *(keep.id for keep in keeps))
+        for candidate, verdict, bar in verdicts:
+            verdict_now = _passed_by(project, verdict) if moved and verdict.verdict == "keep" else verdict
+            write_verdict(app, store, candidate, verdict_now, bar, on_trunk=not run.is_branch)
+        if keeps and not moved and not run.is_branch:
+            update(store, Project, project.id, {"head_id": keeps[-1].id, "actor": ACTOR})
+    return unmerged(app.store, run)
+
+
+async def measured(app: AppContext, fleet: Fleet, candidate_ids: Iterable[int]) -> None:
+    """Wait until each has a score under the present evaluator, which may change meanwhile."""
+    wanted = sorted(set(candidate_ids))
+    while True:
+        project = app.project(fleet.project_id)
+        missing = [one for one in wanted if score_of(app.store, project, one) is None]
+        if not missing:
+            return
+        unasked = [one for one in missing if not has_score(app.store, project, one)]
+        if unasked:
+            with app.transaction() as store:
+                for candidate_id in unasked:
+                    want_score(store, project, candidate_id)
+        await app.changes.wait(QUIET)
+
+
+def candidates_of(store: Store, run: Run) -> list[Candidate]:
+    """The candidates that a run is judged by, in the order of its commits: skipped ones are not among them."""
+    return fetch(
+        store,
+        Candidate,
+        "JOIN run_commits r ON r.candidate_id = candidates.id"
+        " WHERE r.run_id = ? AND candidates.origin <> 'skipped' GROUP BY candidates.id ORDER BY min(r.position)",
+        run.id,
+    )
+
+
+def unmerged(store: Store, run: Run) -> Candidate | None:
+    """The keep of a run that the head passed by and that is not merged onto it yet."""
+    last = find(
+        store,
+        Candidate,
+        "WHERE run_id = ? AND (cause = 'moved' OR origin = 'rebase') ORDER BY id DESC",
+        run.id,
+    )
+    settled = last is None or (last.origin == "rebase" and last.verdict is not None and last.cause != "moved")
+    return None if settled else last
+
+
+def _verdicts(
+    store: Store, fleet: Fleet, project: Project, candidates: Sequence[Candidate], bar: Candidate
+) -> list[tuple[Candidate, Verdict, Candidate]]:
+    verdicts = []
+    for candidate in candidates:
+        if candidate.verdict is None:
+            verdict = verdict_on(store, fleet, project, candidate, bar)
+            verdicts.append((candidate, verdict, bar))
+            bar = candidate if verdict.verdict == "keep" else bar
+        elif candidate.verdict == "keep":
+            bar = candidate
+    return verdicts
+
+
+def verdict_on(store: Store, fleet: Fleet, project: Project, candidate: Candidate, bar: Candidate) -> Verdict:
+    """Judge one measured candidate against a bar by the keep rule."""
+    own = score_of(store, project, candidate.id)
+    other = score_of(store, project, bar.id)
+    assert own is not None, "a candidate is judged once it is measured"
+    return judge(
+        [
+            Metric(name=m.name, direction=m.direction, role=m.role, margin=m.margin or 0.0, floor=m.floor)
+            for m in fleet.config.metrics
+        ],
+        Scored(metrics=own.values, error=own.error),
+        other.values if other is not None and other.error is None else None,
+        protected=candidate.touched_paths,
+        note=candidate.note,
+    )
+
+
+def _passed_by(project: Project, verdict: Verdict) -> Verdict:
+    reason = f"{verdict.reason}; meanwhile the head moved to candidate#{project.head_id}"
+    return Verdict(verdict="interesting", rule=verdict.rule, reason=reason, cause="moved")
+
+
+def write_verdict(
+    app: AppContext, store: Store, candidate: Candidate, verdict: Verdict, bar: Candidate, *, on_trunk: bool
+) -> None:
+    """Write a verdict into its candidate's row; a person's verdict is never overwritten."""
+    now = get(store, Candidate, candidate.id)
+    if now.judged_by not in (None, ACTOR):
+        return
+    if verdict.rule == "no_change":
+        detail = f"candidate#{candidate.id} scores exactly what candidate#{bar.id} does: {verdict.reason}"
+        report(store, candidate.project_id, "no_change", ("candidate", candidate.id), detail, incident=False)
+    if verdict.cause == "note":
+        _seed_note(store, candidate)
+    keep = verdict.verdict == "keep"
+    cause = "protected" if verdict.rule == "protected" else verdict.cause
+    update(
+        store,
+        Candidate,
+        candidate.id,
+        {
+            "verdict": verdict.verdict,
+            "rule": verdict.rule,
+            "reason": verdict.reason,
+            "cause": cause,
+            "bar_id": bar.id,
+            "on_trunk": keep and on_trunk,
+            "judged_at": app.timestamp(),
+            "judged_by": ACTOR,
+            "actor": ACTOR,
+        },
+    )
+
+
+def _seed_note(store: Store, candidate: Candidate) -> None:
+    """A regression that is worth starting from (`Piloop-Note`) becomes a seed that is pinned to it."""
+    store.execute(
+        "INSERT INTO ideas (project_id, title, hypothesis, status, base_id, source, provenance, actor)"
+        " VALUES (?, ?, ?, 'seed', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            candidate.project_id,
+            f"Go on from candidate#{candidate.id}: {first_line(candidate.note or '', NOTE_LENGTH)}",
+            f"candidate#{candidate.id} scores worse than what it started from, but: {candidate.note}",
+            candidate.id,
+            ACTOR,
+            f"candidate#{candidate.id}" + (f", run#{candidate.run_id}" if candidate.run_id is not None else ""),
+            ACTOR,
+        ),
+    )
+
+
+def evaluator_of(app: AppContext, project: Project) -> Evaluator:
+    """The project's present evaluator.
+
+    Raises:
+        HerdrError: the project has none, so nothing can be scored.
+    """
+    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    if evaluator is None:
+        raise HerdrError(f"project {project.name} has no evaluator", fix="run `herdr init` in its repo")
+    return evaluator
