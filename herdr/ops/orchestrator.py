@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 
@@ -13,6 +12,7 @@ from herdr.errors import RefusedError
 from herdr.ops.core import Context, Request, operation
 from herdr.store.connection import Store
 from herdr.store.rows import emit
+from herdr.tokens import token_hash
 
 
 class Nothing(Request, frozen=True, kw_only=True):
@@ -62,11 +62,6 @@ def check_token(conn: Store, token: str) -> None:
             "the token in HERDR_TOKEN is not the orchestrator's",
             fix="unset HERDR_TOKEN, or set it to what `herdr orchestrator token` prints",
         )
-
-
-def token_hash(token: str) -> str:
-    """How a token is stored."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _revoke(conn: Store) -> int:

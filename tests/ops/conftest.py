@@ -13,9 +13,9 @@ import pytest
 from herdr.config import read_config
 from herdr.home import Home
 from herdr.ops.core import Context, run
-from herdr.ops.orchestrator import token_hash
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Measurement, Project, Run, get, insert, update
+from herdr.tokens import token_hash
 
 TOML = """
 name = "tiny"

@@ -18,12 +18,12 @@ import anyio.to_thread
 import msgspec
 
 from herdr.daemon.app_context import AppContext, log
-from herdr.daemon.runs.launcher import token_hash
 from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import atomic_write
 from herdr.ops.core import Context, check, failure, perform
 from herdr.store.connection import open_store, transaction
 from herdr.store.rows import Agent, find
+from herdr.tokens import token_hash
 
 #: A request is a command line with a comment; nobody writes a novel into one.
 SIZE_LIMIT = 1024 * 1024

@@ -8,12 +8,12 @@ import anyio.to_thread
 
 from herdr.campaign.outcome import StartFacts, after_failed_start, failed_start
 from herdr.contract.harness import Cause
+from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work
 from herdr.daemon.io.delivery import close_messages
 from herdr.daemon.runs.launcher import Launched, StartFailedError, context_for, enter_agent, launch
 from herdr.daemon.runs.post_mortem import PostMortem
 from herdr.daemon.runs.supervisor import Ending, Supervisor
-from herdr.daemon.scheduling.anomalies import report
 from herdr.runtime.api import Place
 from herdr.runtime.launchfile import revoke_launch
 from herdr.store.connection import Store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import shlex
 import uuid
@@ -28,6 +27,7 @@ from herdr.runtime.processes import MARK, mark
 from herdr.store.connection import Store
 from herdr.store.facts import idea_info, project_info, run_info
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, Sweep, find, get, insert, update
+from herdr.tokens import token_hash
 
 #: What an agent must not inherit: it would think that it runs inside another tmux or another agent.
 CLEARED = (
@@ -205,11 +205,6 @@ def enter_agent(app: AppContext, fleet: Fleet, work: Work, token: str) -> Agent:
         started = work.started_at or app.timestamp()
         update(store, type(work), work.id, {"state": "running", "started_at": started, "actor": ACTOR})
         return get(store, Agent, agent_id)
-
-
-def token_hash(token: str) -> str:
-    """How an agent's token is stored."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _last_comment(store: Store) -> int:

@@ -11,13 +11,13 @@ from pathlib import Path
 import anyio.to_thread
 
 from herdr.campaign.outcome import Outcome, RunFacts, idea_after, run_outcome
+from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.launch_block import launch_block
 from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
 from herdr.daemon.runs.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
 from herdr.daemon.runs.post_mortem import PostMortem, examine
 from herdr.daemon.runs.supervisor import Ending
-from herdr.daemon.scheduling.anomalies import report
-from herdr.daemon.scheduling.launch_block import launch_block
 from herdr.daemon.scoring.judging import enter_commits, judge_run, unmerged
 from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError

@@ -9,11 +9,11 @@ from typing import Literal
 import anyio.to_thread
 
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.launch_block import launch_block
 from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
 from herdr.daemon.runs.launcher import Launched, prepare_sweep
 from herdr.daemon.runs.post_mortem import examine_use
 from herdr.daemon.runs.supervisor import Ending
-from herdr.daemon.scheduling.launch_block import launch_block
 from herdr.errors import HerdrError
 from herdr.repo.worktrees import remove_detached
 from herdr.store.failures import StoreError

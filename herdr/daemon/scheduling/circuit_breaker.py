@@ -11,7 +11,7 @@ import anyio.to_thread
 from herdr.campaign.circuit_breaker import FAILED_STARTS, WINDOW
 from herdr.campaign.text import first_line
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scheduling.launch_block import open_until
+from herdr.daemon.launch_block import open_until
 from herdr.errors import HerdrError
 from herdr.store.rows import Agent, Comment, Project, fetch, insert, update
 from herdr.times import timestamp_at

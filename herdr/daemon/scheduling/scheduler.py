@@ -11,12 +11,12 @@ import anyio.abc
 import msgspec
 
 from herdr.campaign.queue import Exploring, OpenRun, ReadyIdea, Rotation, Start, next_runs
+from herdr.daemon.anomalies import note_silence, report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work
+from herdr.daemon.launch_block import launch_block, project_launch_block
 from herdr.daemon.runs.run_loop import drive_run
 from herdr.daemon.runs.sweep_loop import drive_sweep
-from herdr.daemon.scheduling.anomalies import note_silence, report
 from herdr.daemon.scheduling.circuit_breaker import reconcile_circuit_breaker
-from herdr.daemon.scheduling.launch_block import launch_block, project_launch_block
 from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import attempts_so_far, busy_harnesses, queue_sweeps

@@ -9,7 +9,7 @@ from herdr.campaign.queue import Rotation
 from herdr.campaign.research import Backlog, PastSweep, may_look, shortage
 from herdr.config.structs import ResearchRole, WatchdogRole
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scheduling.launch_block import project_launch_block
+from herdr.daemon.launch_block import project_launch_block
 from herdr.store.connection import Store
 from herdr.store.rows import Project, Sweep, fetch, find, insert
 from herdr.times import parse_timestamp

@@ -11,8 +11,8 @@ import msgspec
 
 from herdr.campaign.text import first_line
 from herdr.campaign.verdict import Metric, Scored, Verdict, judge
+from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scheduling.anomalies import report
 from herdr.errors import HerdrError
 from herdr.repo.commits import Commit, new_commits
 from herdr.repo.overlay import touched
