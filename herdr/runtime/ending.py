@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from herdr.runtime.api import Process
 from herdr.runtime.launchfile import revoke_launch, wait_started
-from herdr.runtime.processes import alive, belongs, snapshot
+from herdr.runtime.processes import alive, belongs, is_forked, snapshot
 
 #: Seconds between looks where the system cannot tell us.
 LOOK = 0.2
@@ -93,11 +93,13 @@ def end_tree(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -
     known = set(roots)
     asked: set[Process] = set()
     deadline = time.monotonic() + grace
+    fresh: set[Process] = set()
     while (members := _members(agent, known)) and time.monotonic() < deadline:
-        for process in members - asked:
+        fresh = {process for process in members - asked - fresh if is_forked(process)}
+        for process in members - asked - fresh:
             _send(process, signal.SIGTERM)
             _send(process, signal.SIGCONT)  # a stopped process gets its SIGTERM only then
-        asked |= members
+            asked.add(process)
         _wait(members, min(deadline, time.monotonic() + LOOK))
     deadline = time.monotonic() + KILL_LIMIT
     while members and time.monotonic() < deadline:
@@ -111,11 +113,13 @@ def end_tree(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -
 def _frozen(agent: str, known: set[Process], deadline: float) -> set[Process]:
     """Stop all members until a scan finds no new one: what is stopped cannot fork away from the kill."""
     frozen: set[Process] = set()
-    while (fresh := _members(agent, known) - frozen) and time.monotonic() < deadline:
-        for process in fresh:
+    while (members := _members(agent, known)) - frozen and time.monotonic() < deadline:
+        for process in members - frozen:
             _send(process, signal.SIGSTOP)
-        frozen |= fresh
-    return frozen
+        frozen |= members
+    for process in frozen - members:
+        _send(process, signal.SIGCONT)  # it was only just forked, and became another agent's before it stopped
+    return members
 
 
 def _members(agent: str, known: set[Process]) -> set[Process]:

@@ -22,6 +22,9 @@ MARK = "HERDR_AGENT"
 LINUX = sys.platform == "linux"
 #: Seconds by which two readings of one start may differ. Elsewhere the wrapper has only the time of day.
 TOLERANCE = 0.005 if LINUX else 1.0
+CLOCK_TICK = os.sysconf("SC_CLK_TCK")
+#: Bits of a process's flags in /proc/<pid>/stat, from the kernel's `include/linux/sched.h`.
+PF_FORKNOEXEC, PF_KTHREAD = 0x00000040, 0x00200000
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +33,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     process: Process
     parent: int
     mark: str
+    forked: bool = False
+    """It has run no program of its own yet, so its mark is its parent's. It may be about to get another one."""
 
 
 class ProcessMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,8 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
     """The live processes of one agent: those that carry its mark, the roots, and all that descend from them.
 
     What carries another agent's mark is another agent's, and the calling process and its ancestors are nobody's:
-    a daemon that an agent started is not part of that agent.
+    a daemon that an agent started is not part of that agent, nor is what that daemon has forked a moment ago and
+    what therefore still carries the daemon's mark.
 
     Args:
         processes: one scan; serves all agents of a tick.
@@ -86,7 +92,9 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
     # Most processes of the machine have no mark; "" must never come to mean them.
     todo = [pid for pid, one in found.items() if agent and one.mark == agent]
     todo += [root.pid for root in roots if _same(found.get(root.pid), root)]
-    seen = set(_ancestry(processes, os.getpid()))
+    caller = os.getpid()
+    seen = {*_ancestry(processes, caller)}
+    seen |= {pid for pid in processes.children.get(caller, ()) if found[pid].forked}
     members = set()
     while todo:
         pid = todo.pop()
@@ -108,28 +116,44 @@ def _ancestry(processes: ProcessMap, pid: int) -> Iterator[int]:
         pid = processes.found[pid].parent
 
 
+def is_forked(process: Process) -> bool:
+    """Whether it has run no program of its own yet, so that what it will be is not known; only Linux tells."""
+    found = _look_in_proc(Path("/proc", str(process.pid))) if LINUX else None
+    return _same(found, process) and found is not None and found.forked
+
+
 def _scan_proc() -> Iterator[Found]:
     """Read /proc itself: psutil takes several times as long, and dates processes by a clock that can be set."""
-    tick = os.sysconf("SC_CLK_TCK")
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if fields[0] in b"ZX":
-            continue
-        process = Process(pid=int(entry.name), started=int(fields[19]) / tick)
-        yield Found(process=process, parent=int(fields[1]), mark=_mark_in_proc(entry))
+    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return (found for found in map(_look_in_proc, entries) if found is not None)
 
 
-def _mark_in_proc(entry: Path) -> str:
+def _look_in_proc(entry: Path) -> Found | None:
     try:
-        environ = b"\0" + (entry / "environ").read_bytes()
+        fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
-        return ""  # another user's
-    _, _, rest = environ.partition(b"\0" + MARK.encode() + b"=")
+        return None
+    if fields[0] in b"ZX":
+        return None
+    process = Process(pid=int(entry.name), started=int(fields[19]) / CLOCK_TICK)
+    parent, flags = int(fields[1]), int(fields[6])
+    if flags & PF_KTHREAD:
+        return Found(process=process, parent=parent, mark="")
+    # Only after the flags: what had run a program by then has an environment of its own, or none yet.
+    environ = _read_or_empty(entry / "environ")
+    forked = bool(flags & PF_FORKNOEXEC) or (not environ and not _read_or_empty(entry / "cmdline"))
+    return Found(process=process, parent=parent, mark=_mark_in(environ), forked=forked)
+
+
+def _read_or_empty(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # another user's
+
+
+def _mark_in(environ: bytes) -> str:
+    _, _, rest = (b"\0" + environ).partition(b"\0" + MARK.encode() + b"=")
     return os.fsdecode(rest.partition(b"\0")[0])
 
 

@@ -17,7 +17,7 @@ from herdr.home import Home
 from herdr.runtime.api import Process
 from herdr.runtime.ending import end_agent, end_tree, end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, write_launch
-from herdr.runtime.processes import MARK, alive, belongs, identify, mark, snapshot
+from herdr.runtime.processes import LINUX, MARK, ProcessMap, alive, belongs, identify, mark, snapshot
 
 
 @pytest.fixture
@@ -102,16 +102,113 @@ def test_processes_are_found_by_mark_and_by_tree(spawn, home, agent):
 
 def test_another_agent_s_processes_are_not_a_part_of_the_tree_above_them(spawn, home, agent):
     other = mark(home, 2)
-    environ = {MARK: other}
-    code = (
-        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], env={environ!r}); {SLEEP}"
-    )
+    # It is "up" only once its child is: until the child runs its program it carries its parent's mark.
+    code = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}], env={{{MARK!r}: {other!r}}}, stdout=subprocess.PIPE)
+child.stdout.readline()
+{SLEEP}
+"""
     outer = spawn(code, **{MARK: agent})
     assert belongs(snapshot(), agent) == {outer}
     inner = belongs(snapshot(), other)
     assert len(inner) == 1
     assert end_tree(other, grace=5) == set()
     assert alive(outer)
+
+
+#: Forks a child that becomes another agent's process only when it is told to, and is `child` in what follows.
+FORKED = """
+import os, signal, sys, time
+from pathlib import Path
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.read(told, 1)
+    os.execve("/bin/sleep", ["sleep", "100"], {%r: %r})
+def become():
+    os.write(tell, b"1")
+    while b"sleep" not in Path(f"/proc/{child}/cmdline").read_bytes(): time.sleep(0.001)
+"""
+
+
+@pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
+def test_what_a_daemon_has_just_forked_is_not_the_agent_s_that_started_the_daemon(spawn, home, agent, tmp_path):
+    """Between fork and exec it still carries the mark that the daemon was started with."""
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+{FORKED % (MARK, mark(home, 2))}
+from herdr.runtime.ending import end_tree
+from herdr.runtime.processes import belongs, snapshot
+seen = belongs(snapshot(), {agent!r})
+left = end_tree({agent!r}, grace=0.1)
+become()
+Path("report").write_text(f"{{len(seen)}} {{len(left)}} {{child}}")
+{SLEEP}
+"""
+    spawn(code, **{MARK: agent})
+    seen, left, child = map(int, (tmp_path / "report").read_text().split())
+    others = belongs(snapshot(), mark(home, 2))
+    assert (seen, left, pids(others)) == (0, 0, {child})
+    assert end_tree(mark(home, 2)) == set()
+
+
+@pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
+def test_what_becomes_another_agent_s_is_not_asked_to_end_with_the_tree_above_it(spawn, home, agent, tmp_path):
+    code = f"""
+{FORKED % (MARK, mark(home, 2))}
+signal.signal(signal.SIGTERM, lambda *_: (become(), sys.exit()))
+Path("child").write_text(str(child))
+{SLEEP}
+"""
+    outer = spawn(code, **{MARK: agent})
+    child = int((tmp_path / "child").read_text())
+    assert pids(belongs(snapshot(), agent)) == {outer.pid, child}
+    assert end_tree(agent, grace=10) == set()
+    assert not alive(outer)
+    assert pids(belongs(snapshot(), mark(home, 2))) == {child}
+    assert end_tree(mark(home, 2)) == set()
+
+
+@pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
+def test_what_becomes_another_agent_s_is_not_killed_with_the_tree_above_it(
+    spawn, home, agent, tmp_path, monkeypatch
+):
+    code = f"""
+{FORKED % (MARK, mark(home, 2))}
+signal.signal(signal.SIGUSR1, lambda *_: (become(), Path("became").touch()))
+Path("child").write_text(str(child))
+{SLEEP}
+"""
+    outer = spawn(code, **{MARK: agent})
+    child = int((tmp_path / "child").read_text())
+    looks = []
+
+    def look() -> ProcessMap:
+        looks.append(None)
+        if len(looks) == 3:  # it has been seen as this agent's and told to stop, but was faster
+            for number in (signal.SIGCONT, signal.SIGUSR1):
+                os.kill(outer.pid, number)
+                os.kill(child, signal.SIGCONT)
+            wait_for((tmp_path / "became").exists)
+            os.kill(child, signal.SIGSTOP)
+        return snapshot()
+
+    monkeypatch.setattr("herdr.runtime.ending.snapshot", look)
+    assert end_tree(agent, grace=0) == set()
+    assert not alive(outer)
+    assert pids(belongs(snapshot(), mark(home, 2))) == {child}
+    wait_for(lambda: Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "S")
+    assert end_tree(mark(home, 2)) == set()
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def test_homes_have_marks_of_their_own(tmp_path):
