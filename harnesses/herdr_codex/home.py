@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import tomli_w
 
 from herdr.api import HerdrError, LaunchContext, Seed
-from herdr_codex.toml import dump
 
 #: What of the user's own config says which model answers, and where.
 MODEL_KEYS = ("model", "model_provider", "model_providers", "model_reasoning_effort", "openai_base_url")
@@ -48,7 +48,7 @@ def seeds(context: LaunchContext) -> tuple[Seed, ...]:
     Codex does not take the key from the environment by itself.
     """
     mine = folder(context)
-    made = [Seed(path=mine / "config.toml", content=dump(config(context)))]
+    made = [Seed(path=mine / "config.toml", content=tomli_w.dumps(config(context)))]
     login, key = user_folder(context.environ) / "auth.json", context.environ.get("OPENAI_API_KEY")
     if login.is_file():
         made.append(Seed(path=mine / "auth.json", link=login.absolute()))

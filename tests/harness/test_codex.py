@@ -14,9 +14,6 @@ import msgspec
 import pytest
 from herdr_codex import home
 from herdr_codex.harness import CodexHarness
-from herdr_codex.toml import dump
-from hypothesis import given as for_all
-from hypothesis import strategies as some
 
 from herdr.api import Harness, HerdrError, LaunchContext, Usage
 from herdr.harness.seeds import write_seeds
@@ -131,16 +128,3 @@ def test_usage_and_prompts_of_a_real_rollout(context: Context) -> None:
     assert CODEX.usage(given) == Usage(input=8000, output=336, cached=4000)
     asked = ("# remember hash", "ends with semicolon", "Echo: # remember hash", "remember")
     assert [CODEX.received(given, text) for text in asked] == [True, True, False, False]
-
-
-TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)
-VALUES = some.recursive(
-    TEXT | some.booleans() | some.integers(-(2**62), 2**62),
-    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@for_all(some.dictionaries(TEXT, VALUES, max_size=4))
-def test_what_is_dumped_loads_again(table: dict[str, Any]) -> None:
-    assert msgspec.toml.decode(dump(table)) == table

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import msgspec
+import tomli_w
 
 from herdr.api import HerdrError
 from herdr_polyresearch.protocol.clean import clean_value
@@ -91,10 +90,7 @@ def show_node(node: Node, others: dict[str, object] | None = None) -> str:
         for k, v in (others or {}).items()
         if k not in Node.__struct_fields__ and isinstance(v, (str, int, float))
     }
-    return "".join(
-        f"{json.dumps(k)} = {_toml(v)}\n" if not k.isidentifier() else f"{k} = {_toml(v)}\n"
-        for k, v in (written | kept).items()
-    )
+    return tomli_w.dumps(written | kept)
 
 
 def node_id(login: str, machine: str) -> str:
@@ -118,8 +114,3 @@ def _number(values: dict[str, object], key: str, default: int) -> int:
             f"{key} in {NODE_FILE} is not a whole number from 0 up", fix=f"correct {key} in {NODE_FILE}"
         )
     return value
-
-
-def _toml(value: object) -> str:
-    # A TOML basic string takes JSON's escapes, but for DEL, which JSON leaves as it is.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
