@@ -148,6 +148,18 @@ def is_ours(name: str) -> bool:
     return any(name == ours or (name.startswith(ours) and name[len(ours)] in "-.") for ours in OURS)
 
 
+def working_folder() -> Path:
+    """The folder that the command was typed in.
+
+    Raises:
+        HerdrError: it was deleted.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise HerdrError("the folder that you are in was deleted", fix="cd to another one") from error
+
+
 def disk_error(error: OSError, path: Path) -> HerdrError:
     """An operating system's error about a path, in words and with what to do.
 

@@ -6,7 +6,8 @@ import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
-from herdr.cli.output import ago, json_option, number, print_json, print_table
+from herdr.cli.output import json_option, print_json, print_table
+from herdr.printing.values import ago, number
 
 
 @click.group(context_settings=SETTINGS)

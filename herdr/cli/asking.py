@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from herdr.errors import HerdrError, RefusedError
-from herdr.home import Home
+from herdr.errors import RefusedError
+from herdr.home import Home, working_folder
 from herdr.ops.client import MAILBOX, Client, connect
 
 
@@ -27,18 +26,6 @@ def ask(name: str, /, **arguments: object) -> Any:
     """Ask for one operation and return its answer as plain data."""
     with asking() as client:
         return client.call(name, **arguments)
-
-
-def working_folder() -> Path:
-    """The folder that the command was typed in.
-
-    Raises:
-        HerdrError: it was deleted.
-    """
-    try:
-        return Path.cwd()
-    except FileNotFoundError as error:
-        raise HerdrError("the folder that you are in was deleted", fix="cd to another one") from error
 
 
 def home_for_people(what: str) -> Home:

@@ -8,8 +8,10 @@ import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS, TextCommand
-from herdr.cli.output import ago, json_option, number, percent, print_facts, print_json, visible
-from herdr.cli.shared import print_candidates, print_comments, project_and, verdict_of
+from herdr.cli.output import json_option, print_facts, print_json
+from herdr.cli.shared import print_candidates, print_comments, project_and
+from herdr.printing.things import verdict_of
+from herdr.printing.values import ago, number, percent, visible
 
 VERDICTS = ("keep", "interesting", "discard", "crash")
 

@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from herdr.cli.asking import home_for_people
-from herdr.cli.output import several
 from herdr.errors import HerdrError
 from herdr.home import Home
 from herdr.ops.core import Context
+from herdr.printing.values import several
 from herdr.store.rows import Project, Run, fetch
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
@@ -35,7 +35,7 @@ def clean(dry_run: bool) -> None:
 
     A worktree stays while it holds uncommitted or unpinned work, or is in use; whatever herdr did not make stays.
     """
-    from herdr.cli.projects import reading
+    from herdr.control.projects import reading
 
     home = home_for_people("clean")
     with reading(home) as context:
@@ -88,7 +88,7 @@ def _worktrees(context: Context, project: Project, *, dry_run: bool) -> Iterator
 
 def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
     """The windows of ended agents; one whose end no daemon has seen yet still holds its last screen."""
-    from herdr.cli.fleet import session_of, tmux, tmux_of
+    from herdr.control.sessions import session_of, tmux, tmux_of
     from herdr.mux.windows import AGENT_OPTION
 
     server = tmux_of(home, project)

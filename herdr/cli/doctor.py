@@ -10,10 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from herdr.cli.asking import home_for_people, working_folder
-from herdr.cli.output import json_option, print_json, visible
+from herdr.cli.asking import home_for_people
+from herdr.cli.output import json_option, print_json
 from herdr.errors import HerdrError
-from herdr.home import Home
+from herdr.home import Home, working_folder
+from herdr.printing.values import visible
 
 SIGNS = {"ok": "ok     ", "warning": "warning", "error": "ERROR  "}
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from herdr.cli.asking import home_for_people
-from herdr.cli.output import several
 from herdr.errors import HerdrError
 from herdr.home import Home
+from herdr.printing.values import several
 
 if TYPE_CHECKING:
     from herdr.mux.server import TmuxServer
@@ -30,7 +30,7 @@ KEEP_PATIENCE, KILL_PATIENCE = 20.0, 60.0
 )
 def down(keep_agents: bool) -> None:
     """Stop the daemon, and wait until it has ended."""
-    from herdr.cli.fleet import is_running, wait_until
+    from herdr.control.daemon import is_running, wait_until
     from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, daemon_pid
 
     home = home_for_people("down")
@@ -61,8 +61,8 @@ def down(keep_agents: bool) -> None:
 
 def _end_servers(home: Home) -> None:
     """End the tmux servers of the home's projects; one that a person uses stays, and that is said."""
-    from herdr.cli.fleet import tmux_of
-    from herdr.cli.projects import reading
+    from herdr.control.projects import reading
+    from herdr.control.sessions import tmux_of
     from herdr.ops.status_snapshot import in_background
     from herdr.store.rows import Project, fetch
 
@@ -82,7 +82,7 @@ def _end_servers(home: Home) -> None:
 
 def _used(server: TmuxServer) -> str | None:
     """What keeps a server from being ended: a person who looks, or a program in a pane that is no idle shell."""
-    from herdr.cli.fleet import tmux
+    from herdr.control.sessions import tmux
 
     if "0" in tmux(server, "list-clients", "-F", "#{client_control_mode}").split():
         return "you are attached"
@@ -104,7 +104,7 @@ def _name_of(pid: int) -> str | None:
 
 
 def _live(home: Home) -> int:
-    from herdr.cli.projects import reading
+    from herdr.control.projects import reading
 
     if not home.database.exists():
         return 0

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from herdr.cli.asking import asking
-from herdr.cli.output import visible
+from herdr.printing.values import visible
 
 #: Seconds between two looks for new events.
 LOOK = 0.3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from herdr.cli.asking import home_for_people, working_folder
+from herdr.cli.asking import home_for_people
 from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_facts, print_json, print_table
 
@@ -91,6 +91,7 @@ def _known() -> Harnesses:
     from herdr.cli.checks.project import registered
     from herdr.config import FILE_NAME, read_config
     from herdr.errors import UsageError
+    from herdr.home import working_folder
     from herdr.plugins import PluginHost
     from herdr.repo.checks import find_root
 

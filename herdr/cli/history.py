@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.output import json_option, print_json, visible
+from herdr.cli.output import json_option, print_json
+from herdr.printing.values import visible
 
 
 @click.command()

@@ -9,9 +9,10 @@ import click
 
 from herdr.cli.asking import ask, asking
 from herdr.cli.group import SETTINGS, TextCommand
-from herdr.cli.output import json_option, print_facts, print_json, print_table, several, visible
+from herdr.cli.output import json_option, print_facts, print_json, print_table
 from herdr.cli.shared import print_comment, print_thread
 from herdr.ops.client import Client
+from herdr.printing.values import several, visible
 
 KINDS = ("note", "finding", "decision", "escalation")
 #: Seconds between two looks for news.

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from herdr.cli.asking import home_for_people
-from herdr.cli.output import number
 from herdr.home import Home
+from herdr.printing.values import number
 
 
 @click.command()

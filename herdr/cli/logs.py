@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import BinaryIO
@@ -9,9 +10,9 @@ from typing import BinaryIO
 import click
 
 from herdr.cli.asking import home_for_people
-from herdr.cli.output import visible
 from herdr.errors import RefusedError
 from herdr.home import Home
+from herdr.printing.values import visible
 from herdr.store.rows import Agent, Project, get
 
 #: Seconds between two looks at the log.
@@ -27,7 +28,6 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
 
     With runtime = "subprocess" it is the end of all that WORKER has printed.
     """
-    from herdr.cli.fleet import tail
     from herdr.runtime.background import LOG_FILE
 
     home = home_for_people("logs")
@@ -43,14 +43,14 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
     if not log.exists():
         raise RefusedError(f"there is no log at {log}", fix="herdr up")
     with log.open("rb") as file:
-        for line in tail(file, lines):
+        for line in _tail(file, lines):
             click.echo(visible(line))
         while follow:
             _print_more(file)
 
 
 def _agent(home: Home, name: str) -> tuple[Agent, Project]:
-    from herdr.cli.projects import reading
+    from herdr.control.projects import reading
     from herdr.ops.look import look_agent
 
     with reading(home) as context:
@@ -59,7 +59,7 @@ def _agent(home: Home, name: str) -> tuple[Agent, Project]:
 
 
 def _screen(home: Home, agent: Agent, project: Project) -> str:
-    from herdr.cli.fleet import tmux, tmux_of
+    from herdr.control.sessions import tmux, tmux_of
     from herdr.ops.run import SCREEN_FILE
     from herdr.ops.status_snapshot import in_background
 
@@ -87,3 +87,14 @@ def _print_more(log: BinaryIO) -> None:
         click.echo(visible(line.decode("utf-8", "replace")), nl=False)
     else:
         time.sleep(LOOK)
+
+
+def _tail(file: BinaryIO, count: int) -> list[str]:
+    """The last lines of an open file, which stands at its end afterwards."""
+    size, length = file.seek(0, os.SEEK_END), 400 * count + 4096
+    while True:
+        file.seek(max(0, size - length))
+        lines = file.read().splitlines()
+        if len(lines) > count or length >= size:
+            return [line.decode("utf-8", "replace") for line in lines[-count:]]
+        length *= 4

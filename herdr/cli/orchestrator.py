@@ -6,7 +6,8 @@ import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
-from herdr.cli.output import json_option, print_json, several
+from herdr.cli.output import json_option, print_json
+from herdr.printing.values import several
 
 
 @click.group(context_settings=SETTINGS)

@@ -1,4 +1,4 @@
-"""Plain text for people: tables, times, numbers; and JSON for programs."""
+"""What commands print: tables and facts for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from herdr.campaign.text import first_line
+from herdr.printing.values import visible
 
 GAP = "  "
 #: A cell that is cut keeps at least this much.
@@ -62,11 +62,6 @@ def print_text(title: str, text: str | None) -> None:
         click.echo("\n".join(f"  {line}" for line in visible(text).splitlines()))
 
 
-def visible(text: str) -> str:
-    """A text of several lines without what would command the terminal."""
-    return "".join(char for char in text if char in "\n\t" or char.isprintable())
-
-
 def width(text: str) -> int:
     """How many columns of a terminal a text takes."""
     return sum(
@@ -77,53 +72,3 @@ def width(text: str) -> int:
 def pad(text: str, size: int) -> str:
     """A text with blanks up to a width."""
     return text + " " * (size - width(text))
-
-
-def number(value: float | None, sign: str = "") -> str:
-    """A metric's value for reading: six digits, whole numbers to the last one; `sign` "+" shows it always."""
-    if value is None:
-        return ""
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{value:{sign}.0f}"
-    return f"{value:{sign}.6g}"
-
-
-def percent(share: float | None) -> str:
-    """A share of one as a percentage with its sign."""
-    return "" if share is None else f"{share * 100:+.3g} %"
-
-
-def ago(stamp: str | None) -> str:
-    """How long ago a time of the store was, in one unit."""
-    if stamp is None:
-        return ""
-    then = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return span((datetime.now(timezone.utc) - then).total_seconds())
-
-
-def span(seconds: float) -> str:
-    """A length of time in its largest unit."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size or (unit == "min" and seconds >= size):
-            return f"{seconds // size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"
-
-
-def size_of(count: int) -> str:
-    """A number of bytes for reading."""
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.3g} {unit}"
-        value /= 1000
-    return f"{value:.3g} TB"
-
-
-def several(count: int, word: str) -> str:
-    """`1 agent`, `2 agents`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def counts(found: dict[str, int]) -> str:
-    """`3 succeeded, 1 failed`."""
-    return ", ".join(f"{count} {word.replace('_', ' ')}" for word, count in found.items())

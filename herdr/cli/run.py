@@ -9,9 +9,11 @@ import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
-from herdr.cli.output import ago, json_option, number, print_facts, print_json, print_table, print_text, visible
-from herdr.cli.shared import print_comments, verdict_of
+from herdr.cli.output import json_option, print_facts, print_json, print_table, print_text
+from herdr.cli.shared import print_comments
 from herdr.errors import RefusedError
+from herdr.printing.things import verdict_of
+from herdr.printing.values import ago, number, visible
 
 STATES = ("queued", "running", "succeeded", "failed", "timed_out", "cancelled")
 

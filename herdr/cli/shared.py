@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
-from herdr.cli.output import ago, number, percent, print_table, visible
+from herdr.cli.output import print_table
 from herdr.errors import UsageError
+from herdr.printing.things import verdict_of
+from herdr.printing.values import ago, number, percent, visible
 
 
 def project_and(words: Sequence[str], what: str) -> tuple[str | None, str]:
@@ -20,19 +22,6 @@ def project_and(words: Sequence[str], what: str) -> tuple[str | None, str]:
     if len(words) > 2:
         raise UsageError(f"too many words for [PROJECT] {what}", fix=f'put {what} in quotes: "{" ".join(words)}"')
     return (None if len(words) == 1 else words[0]), words[-1]
-
-
-def waits_for(idea: dict[str, Any]) -> str:
-    """The ideas that one waits for; those that no longer run need somebody to act."""
-    return ", ".join(
-        f"{name}, which no longer runs" if name in idea["lost"] else name for name in idea["blocked_by"]
-    )
-
-
-def pinned_to(idea: dict[str, Any]) -> str:
-    """The harness and the model that an idea has to be tried with, in parentheses; "" where any will do."""
-    names = " ".join(filter(None, (idea["harness"], idea["model"])))
-    return f"  (with {names})" if names else ""
 
 
 def print_comments(comments: list[dict[str, Any]]) -> None:
@@ -76,17 +65,6 @@ def print_candidates(candidates: list[dict[str, Any]], metric: str, *, indent: s
         for c in candidates
     ]
     print_table(rows, ["CANDIDATE", "VERDICT", metric.upper(), "GAIN", "RUN", "WHAT, AND WHY"], indent=indent)
-
-
-def verdict_of(candidate: dict[str, Any]) -> str:
-    """A candidate's verdict, or how far it is."""
-    if candidate["verdict"]:
-        return str(candidate["verdict"])
-    if candidate["origin"] == "skipped":
-        return "skipped"
-    if candidate["origin"] == "imported" and candidate["scoring"] == "done":
-        return "reference"
-    return {"queued": "to score", "running": "scoring"}.get(candidate["scoring"] or "", "to judge")
 
 
 def _what_and_why(candidate: dict[str, Any]) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from herdr.cli.asking import asking
-from herdr.cli.output import ago, counts, json_option, number, percent, print_json, print_table, several, size_of
-from herdr.cli.shared import pinned_to, print_candidates, waits_for
+from herdr.cli.output import json_option, print_json, print_table
+from herdr.cli.shared import print_candidates
 from herdr.home import Home
+from herdr.printing.things import pinned_to, waits_for
+from herdr.printing.values import ago, counts, number, percent, several, size_of
 
 
 @click.command()

@@ -25,7 +25,7 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
     Registers the repo when it is not registered yet. While the daemon runs, this only registers. In a terminal it
     attaches when the fleet is in tmux; with runtime = "subprocess" there is nothing to attach to.
     """
-    from herdr.cli.fleet import DAEMON, is_running, start_daemon
+    from herdr.control.daemon import DAEMON, is_running, start_daemon
     from herdr.daemon.lock import DaemonRunningError, daemon_pid
     from herdr.mux.server import check_tmux
 
@@ -82,8 +82,8 @@ def _repo(home: Home, path: str | None) -> Path | None:
 
 def _needs_tmux(home: Home, root: Path | None) -> bool:
     """Whether agents will run in panes: those of the repo, or of any project where only the daemon is started."""
-    from herdr.cli.projects import reading
     from herdr.config import FILE_NAME, read_config
+    from herdr.control.projects import reading
     from herdr.ops.status_snapshot import in_background
     from herdr.store.rows import fetch
 
@@ -116,8 +116,9 @@ def _registered(home: Home, root: Path) -> Project | None:
 
 def _wait_for_fleet(home: Home, name: str) -> bool:
     """Wait until the daemon has opened the fleet; whether it is in tmux."""
-    from herdr.cli.fleet import FLEET_PATIENCE, session_of, tmux_of, wait_until
-    from herdr.cli.projects import project_named
+    from herdr.control.daemon import FLEET_PATIENCE, wait_until
+    from herdr.control.projects import project_named
+    from herdr.control.sessions import session_of, tmux_of
     from herdr.ops.status_snapshot import in_background
 
     def opened() -> bool:

@@ -7,8 +7,9 @@ import sys
 
 import click
 
-from herdr.cli.asking import ask, home_for_people, working_folder
+from herdr.cli.asking import ask, home_for_people
 from herdr.errors import HerdrError
+from herdr.home import working_folder
 
 
 @click.command()

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from herdr.cli.output import number
 from herdr.home import disk_error
 from herdr.ops.client import Client
 from herdr.plot import Point, svg_plot, text_plot
+from herdr.printing.values import number
 from herdr.repo.export import make_branch
 
 from .promises import Promise, promises

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from herdr.campaign.text import first_line
-from herdr.cli.output import number
-from herdr.cli.shared import verdict_of
 from herdr.errors import HerdrError
 from herdr.mux.server import TmuxServer
 from herdr.ops.client import Client
+from herdr.printing.things import verdict_of
+from herdr.printing.values import number
 
 from .closing import STYLES
 from .scene import Scene, View

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from herdr.campaign.text import first_line
-from herdr.cli.output import number
+from herdr.printing.values import number
 
 from .ideas import IDEAS
 from .scene import FINAL, Scene, View

@@ -124,7 +124,7 @@ async def _reply(desk: Desk, row: Row) -> str:
 
 
 async def _attach(desk: Desk, row: Row) -> str:
-    from herdr.cli.attach import turn_to
+    from herdr.control.sessions import turn_to
     from herdr.mux.attach import plan_attach
 
     agent = _agent(desk, row)

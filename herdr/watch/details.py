@@ -9,8 +9,8 @@ from typing import Any
 from textual.content import Content
 
 from herdr.campaign.text import first_line
-from herdr.cli.output import number, percent, visible
-from herdr.cli.shared import verdict_of
+from herdr.printing.things import verdict_of
+from herdr.printing.values import number, percent, visible
 
 from .feed import Feed
 from .rows import FAINT, LINE, age

@@ -7,7 +7,7 @@ from typing import Any
 from textual.content import Content
 
 from herdr.campaign.text import first_line
-from herdr.cli.output import number, percent
+from herdr.printing.values import number, percent
 
 
 def header(live: dict[str, Any], daemon: bool) -> Content:

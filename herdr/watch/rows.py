@@ -10,8 +10,8 @@ import msgspec
 from textual.content import Content
 
 from herdr.campaign.text import first_line
-from herdr.cli.output import number, percent, span
-from herdr.cli.shared import verdict_of
+from herdr.printing.things import verdict_of
+from herdr.printing.values import number, percent, span
 
 LINE = 400
 BARS = "▁▂▃▄▅▆▇█"

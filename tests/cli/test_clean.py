@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from herdr.cli.fleet import tmux_of
+from herdr.control.sessions import tmux_of
 from herdr.home import Home
 from herdr.mux.windows import AGENT_OPTION
 from herdr.repo.worktrees import create_detached, create_run_worktree

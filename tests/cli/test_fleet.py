@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from herdr.cli.fleet import tmux_of
+from herdr.control.sessions import tmux_of
 from herdr.daemon.lock import daemon_pid
 from herdr.home import Home
 from herdr.store.connection import open_store
@@ -159,7 +159,7 @@ def test_a_fleet_starts_with_the_last_good_configuration(root: Path, home: Home,
 def test_a_daemon_that_cannot_start_says_why(
     project: Path, home: Home, typed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("herdr.cli.fleet.DAEMON", ("/bin/sh", "-c", "echo error: no luck today; exit 1"))
+    monkeypatch.setattr("herdr.control.daemon.DAEMON", ("/bin/sh", "-c", "echo error: no luck today; exit 1"))
     done = typed("herdr", "up", "-d")
     assert (done.code, "the daemon did not start: no luck today" in done.err) == (1, True)
     assert str(home.log) in done.err

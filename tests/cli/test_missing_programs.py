@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from herdr.cli.fleet import tmux_of
+from herdr.control.sessions import tmux_of
 from herdr.home import Home
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Project, get, update

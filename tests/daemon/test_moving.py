@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from herdr.cli.fleet import session_of, tmux_of
+from herdr.control.sessions import session_of, tmux_of
 from herdr.errors import RefusedError
 from herdr.mux.server import TmuxServer
 from herdr.store.rows import Project, find

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from herdr.cli.checks import Results, always, error, ok, warning
-from herdr.cli.output import size_of
 from herdr.contract.facts import DoctorCheck, DoctorResult
 from herdr.daemon.lock import daemon_pid
 from herdr.home import DEFAULT_SOCKET, Home, disk_error
+from herdr.printing.values import size_of
 from herdr.store.connection import open_store
 
 #: Bytes of free space: below the first it is getting tight, below the second nothing can be relied on.

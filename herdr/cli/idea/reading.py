@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.output import ago, json_option, print_facts, print_json, print_table, print_text
-from herdr.cli.shared import pinned_to, print_comments, waits_for
+from herdr.cli.output import json_option, print_facts, print_json, print_table, print_text
+from herdr.cli.shared import print_comments
+from herdr.printing.things import pinned_to, waits_for
+from herdr.printing.values import ago
 
 STATUSES = ("seed", "proposed", "ready", "scheduled", "done", "parked", "rejected")
 

@@ -1,12 +1,11 @@
-"""Rows that commands of the fleet need whole, read from the store."""
+"""Projects as a person's programs find them: rows that they need whole, read from the store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from herdr.cli.asking import working_folder
-from herdr.home import Home
+from herdr.home import Home, working_folder
 from herdr.ops.client import refuse_without_database
 from herdr.ops.core import Context, project_of
 from herdr.store.connection import open_store

@@ -1,22 +1,16 @@
-"""The daemon's process as commands see it: started, waited for, stopped."""
+"""The daemon's process as a person's programs see it: started, waited for, looked at."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
 
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.home import Home
 from herdr.python import module_argv
 from herdr.store.connection import open_store
-
-if TYPE_CHECKING:
-    from herdr.mux.server import TmuxServer
-    from herdr.store.rows import Project
 
 DAEMON = module_argv("herdr.daemon")
 #: Seconds for a daemon to be there, and for its fleet to be in tmux.
@@ -82,57 +76,3 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 def is_running(home: Home) -> bool:
     """Whether a daemon holds the home."""
     return daemon_pid(home) is not None
-
-
-def tmux_of(home: Home, project: Project) -> TmuxServer:
-    """The tmux server that a project's agents are in."""
-    from herdr.config import Config
-    from herdr.mux.server import TmuxServer
-
-    tmux = Config.from_json(project.config).tmux
-    return TmuxServer(tmux.socket or home.socket_name, home.tmux_conf, os.environ, history=tmux.history)
-
-
-def session_of(server: TmuxServer, project: Project) -> str | None:
-    """The `$id` of a project's session, told by the mark that herdr put on it."""
-    import urllib.parse
-
-    from herdr.mux.server import PROJECT_OPTION
-
-    if not server.alive():
-        return None
-    key = urllib.parse.quote(project.name, safe="")
-    for line in tmux(server, "list-sessions", "-F", f"#{{session_id}} #{{{PROJECT_OPTION}}}").splitlines():
-        session, _, owner = line.partition(" ")
-        if owner == key:
-            return session
-    return None
-
-
-def tmux(server: TmuxServer, *words: str) -> str:
-    """Run one tmux command and return what it printed; "" when tmux refused it.
-
-    Raises:
-        TmuxMissingError: there is no tmux.
-    """
-    from herdr.mux.server import TmuxMissingError
-
-    argv = [*server.argv, *words]
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, errors="replace", check=False, env=server.environ
-        )
-    except FileNotFoundError as error:
-        raise TmuxMissingError from error
-    return done.stdout if done.returncode == 0 else ""
-
-
-def tail(file: BinaryIO, count: int) -> list[str]:
-    """The last lines of an open file, which stands at its end afterwards."""
-    size, length = file.seek(0, os.SEEK_END), 400 * count + 4096
-    while True:
-        file.seek(max(0, size - length))
-        lines = file.read().splitlines()
-        if len(lines) > count or length >= size:
-            return [line.decode("utf-8", "replace") for line in lines[-count:]]
-        length *= 4

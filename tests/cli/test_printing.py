@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from herdr.cli import output
+from herdr.printing import values
 
 
 def test_a_table_is_cut_to_a_terminal_and_whole_elsewhere(
@@ -19,19 +20,19 @@ def test_a_table_is_cut_to_a_terminal_and_whole_elsewhere(
 
 
 def test_numbers_for_reading() -> None:
-    found = [output.number(value) for value in (None, 8.0, 7812.456789, 1e-7, 123456789.0, -0.5)]
+    found = [values.number(value) for value in (None, 8.0, 7812.456789, 1e-7, 123456789.0, -0.5)]
     assert found == ["", "8", "7812.46", "1e-07", "123456789", "-0.5"]
-    assert output.number(2.0, "+") == "+2"
-    assert [output.percent(share) for share in (None, 0.025, -0.5)] == ["", "+2.5 %", "-50 %"]
+    assert values.number(2.0, "+") == "+2"
+    assert [values.percent(share) for share in (None, 0.025, -0.5)] == ["", "+2.5 %", "-50 %"]
 
 
 def test_times_and_sizes_for_reading() -> None:
-    assert [output.span(s) for s in (-1, 0, 59, 60, 7199, 7200, 200_000)] == [
+    assert [values.span(s) for s in (-1, 0, 59, 60, 7199, 7200, 200_000)] == [
         *("0 s", "0 s", "59 s", "1 min", "119 min", "2 h", "2 d")
     ]
-    assert [output.size_of(n) for n in (0, 999, 1000, 2_500_000)] == ["0 B", "999 B", "1 kB", "2.5 MB"]
-    assert output.ago(None) == ""
+    assert [values.size_of(n) for n in (0, 999, 1000, 2_500_000)] == ["0 B", "999 B", "1 kB", "2.5 MB"]
+    assert values.ago(None) == ""
 
 
 def test_text_cannot_command_the_terminal() -> None:
-    assert output.visible("a\x1b]0;title\x07\nb\tc\r") == "a]0;title\nb\tc"
+    assert values.visible("a\x1b]0;title\x07\nb\tc\r") == "a]0;title\nb\tc"

@@ -1,0 +1,1 @@
+"""How values and things are worded for people: what commands, the watch screen and the demo print alike."""
