@@ -14,7 +14,7 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from herdr.api import (
+    from herdr.contract.facts import (
         AgentInfo,
         BriefContext,
         BriefSection,
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
         Escalation,
         EvaluationRequest,
         EvaluationResult,
-        Harness,
         IdeaInfo,
         MeasurementInfo,
         OutsideIdea,
         ProjectInfo,
         RunInfo,
     )
+    from herdr.contract.harness import Harness
 
 hookspec = pluggy.HookspecMarker("herdr")
 

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import msgspec
 
-from herdr.api import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage, check_program
+from herdr.api import (
+    HarnessBase,
+    HarnessStatus,
+    Launch,
+    LaunchContext,
+    ScreenRules,
+    SendRules,
+    Usage,
+    check_program,
+)
 from herdr_aider import session
 
 INSTALL = "uv tool install --python 3.12 aider-chat"
@@ -36,7 +45,7 @@ UNATTENDED = (
 )
 
 
-class AiderHarness:
+class AiderHarness(HarnessBase):
     """Aider, which commits each of its edits by itself and runs no commands.
 
     It opens no file that it is not given, so it gets the brief as one to read; its first prompt is typed, because
@@ -46,8 +55,6 @@ class AiderHarness:
     name = "aider"
     send = SendRules(while_busy=False, newline="space", disarm="!/")
     ready_timeout = 120.0
-    needs_model = False
-    ends_when_idle = True
 
     @cached_property
     def screen(self) -> ScreenRules:

@@ -9,7 +9,16 @@ from importlib import resources
 
 import msgspec
 
-from herdr.api import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage, check_program
+from herdr.api import (
+    HarnessBase,
+    HarnessStatus,
+    Launch,
+    LaunchContext,
+    ScreenRules,
+    SendRules,
+    Usage,
+    check_program,
+)
 from herdr_claude import login, session
 from herdr_claude.profile import seeds
 
@@ -29,7 +38,7 @@ SESSION_VARIABLES = (
 ALLOWED = ("Bash(git *)", "Bash(piloop *)")
 
 
-class ClaudeHarness:
+class ClaudeHarness(HarnessBase):
     """Claude Code, started with its first prompt as an argument, in a configuration folder of herdr's own.
 
     `[plugins.claude] allowed_tools = ["Bash(make *)"]` in piloop.toml adds to what it may do without asking.
@@ -38,8 +47,6 @@ class ClaudeHarness:
     name = "claude"
     send = SendRules(while_busy=True, newline="keep", disarm="!/#", disarm_at=True)
     ready_timeout = 90.0
-    needs_model = False
-    ends_when_idle = True
 
     @cached_property
     def screen(self) -> ScreenRules:

@@ -8,13 +8,22 @@ from importlib import resources
 
 import msgspec
 
-from herdr.api import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage, check_program
+from herdr.api import (
+    HarnessBase,
+    HarnessStatus,
+    Launch,
+    LaunchContext,
+    ScreenRules,
+    SendRules,
+    Usage,
+    check_program,
+)
 from herdr_codex import home, session
 
 INSTALL = "npm install -g @openai/codex"
 
 
-class CodexHarness:
+class CodexHarness(HarnessBase):
     """Codex, started with its first prompt as an argument, in a CODEX_HOME of the agent's own.
 
     A home for each agent, because Codex chooses the ids of its sessions itself: so all that is in there is this
@@ -25,8 +34,6 @@ class CodexHarness:
     # Enter during a turn cuts the running answer off.
     send = SendRules(while_busy=False, newline="keep", disarm="!/")
     ready_timeout = 120.0
-    needs_model = False
-    ends_when_idle = True
 
     @cached_property
     def screen(self) -> ScreenRules:

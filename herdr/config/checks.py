@@ -105,6 +105,13 @@ def composer(value: str) -> Fault:
     return None
 
 
+def received(value: str) -> Fault:
+    """A rule without the text would take every message for the one that was typed."""
+    if "{text}" not in value:
+        return "does not say where the text stands", "write {text} in it, as in '^you: {text}'"
+    return regex(value)
+
+
 def argv(value: Sequence[str]) -> Fault:
     """A command needs a program to run."""
     return None if value and value[0] else ("no program to run", "put the program first")

@@ -15,11 +15,12 @@ from herdr.config.mistakes import Mistake, at_key, show
 #: Stands in checked data for a value that has a mistake, so that rules can tell it from a missing one.
 BAD: Any = type("Bad", (), {"__repr__": lambda _: "BAD"})()
 
-Text, Number, List, Table = "a string", "a number", "a list", "a table"
+Text, Number, Switch, List, Table = "a string", "a number", "true or false", "a list", "a table"
 KINDS: dict[type, str] = {
     inspect.StrType: Text,
     inspect.IntType: "a whole number",
     inspect.FloatType: Number,
+    inspect.BoolType: Switch,
     inspect.VarTupleType: List,
     inspect.TupleType: List,
     inspect.DictType: Table,
@@ -29,6 +30,7 @@ HOW = {
     Text: "put it in quotes",
     "a whole number": "write a whole number, without quotes",
     Number: "write a number, without quotes",
+    Switch: "write true or false, without quotes",
     List: 'put the values in brackets, as in ["a", "b"]',
     Table: "write it as a table, as in { key = value }",
 }
@@ -40,6 +42,8 @@ BOUNDS = {
 }
 
 
+#: Words that a fix names of a longer list.
+NAMED = 3
 #: Levels of a plugin's own data; JSON's reader and writer have limits too.
 DEEPEST = 30
 
@@ -174,6 +178,8 @@ def fits(expected: inspect.Type, value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(expected, inspect.FloatType):
         return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(expected, inspect.BoolType):
+        return isinstance(value, bool)
     if isinstance(expected, (inspect.VarTupleType, inspect.TupleType)):
         return isinstance(value, list)
     if isinstance(expected, (inspect.DictType, inspect.StructType)):
@@ -196,7 +202,8 @@ def described(expected: inspect.Type) -> str:
     """A type in words, for a fix."""
     kind = plain(expected)
     if isinstance(kind, inspect.LiteralType):
-        return " or ".join(f'"{word}"' for word in kind.values)
+        words = [f'"{word}"' for word in kind.values]
+        return " or ".join(words if len(words) <= NAMED else [*words[:NAMED], "another"])
     return KINDS[type(kind)]
 
 

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from herdr.config import checks
 from herdr.config.protect import default_patterns
+from herdr.contract.harness import Cause
 from herdr.errors import UsageError
 
 Seconds = Annotated[float, Meta(gt=0)]
@@ -28,6 +29,10 @@ Pattern = Annotated[str, Meta(extra={"check": checks.pattern})]
 RepoPath = Annotated[str, Meta(extra={"check": checks.relative_path})]
 Regex = Annotated[str, Meta(extra={"check": checks.regex})]
 ComposerRegex = Annotated[str, Meta(extra={"check": checks.composer})]
+ReceivedRegex = Annotated[str, Meta(extra={"check": checks.received})]
+CausedRegex = tuple[Regex, Cause]
+#: Name -> `"pattern"`, whose cause is the name where it is one; or `["pattern", "cause"]`, as in a `screen.toml`.
+RegexTable = dict[str, Regex | CausedRegex]
 Variable = Annotated[str, Meta(extra={"check": checks.variable})]
 Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
@@ -133,27 +138,77 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
 class HarnessKeys(msgspec.Struct, frozen=True, kw_only=True):
     """`[harness.<name>]`: defines a harness without Python, or overrides keys of one that exists.
 
-    None, or an empty table, means: as the harness has it. The regular expressions read the pane's screen.
-    `received` may hold `{text}`, the message. `settle` and `ready_timeout` are in seconds.
+    A key that is left out is as the harness has it. The regular expressions read the bottom lines of the pane's
+    screen. A table of them holds `name = "pattern"`, whose cause is the name where that is a cause, else
+    `unknown`; or `name = ["pattern", "cause"]`. It is added to that of the harness, name by name.
     """
 
     executable: Word | None = None
+    """The program, by name or path; it stands before the words of `interactive` and `headless`."""
     interactive: Argv | None = None
+    """The command in a tmux window; it may hold {brief} {prompt} {model} {cwd} {session_id} {log_dir}."""
     headless: HeadlessArgv | None = None
-    ready: Regex | None = None
-    busy: Regex | None = None
-    received: Regex | None = None
-    composer: ComposerRegex | None = None
-    dialogs: dict[str, Regex] = {}
-    settle: Interval | None = None
-    newline: Literal["keep", "space"] | None = None
-    ready_timeout: Seconds | None = None
+    """The command of a background process, with {prompt} or {brief} among its words; it ends by itself."""
     env: Environment = {}
+    """Variables added to the agent's environment; their values may hold what `interactive` may hold."""
+    ready_timeout: Seconds | None = None
+    """Seconds from launch until an agent that is not ready counts as a failed start."""
+    ready: Regex | None = None
+    """Matches a screen that waits for input; without it, one whose composer is seen."""
+    busy: Regex | None = None
+    """Matches a screen of an agent at work."""
+    composer: ComposerRegex | None = None
+    """Matches the input line; its group `text`, or its only group, is what stands there."""
+    placeholder: Regex | None = None
+    """Matches what the input line shows in place of a long paste."""
+    hint: Regex | None = None
+    """Matches the whole of an input line's text that is only a suggestion, so an empty line."""
+    block: Regex | None = None
+    """Matches the start of each prompt, answer and result: what stands above the last one is history."""
+    dialogs: RegexTable = {}
+    """Dialogs that block the agent until a person answers them."""
+    failures: RegexTable = {}
+    """What a turn that failed leaves on the screen."""
+    retries: RegexTable = {}
+    """What is shown by an agent that tries again by itself: busy, and not well."""
+    notices: RegexTable = {}
+    """What an idle agent complains of, such as that nobody is logged in."""
+    exits: RegexTable = {}
+    """What the program leaves on the screen when it has to end."""
+    output: RegexTable = {}
+    """What a headless program prints when something is wrong; of all these rules it has only this one."""
+    ended: Regex | None = None
+    """Matches what the program leaves on the screen when a person ended it."""
+    title_busy: Regex | None = None
+    """Matches the pane's title while the agent works."""
+    title_dialog: Regex | None = None
+    """Matches the pane's title while the agent asks for a permission."""
+    lines: Count | None = None
+    """How many of the bottom lines that are not blank the rules look at."""
+    accepts: bool | None = None
+    """Whether text may be typed into it; a program of your own accepts it if it has `received` or `composer`."""
+    while_busy: bool | None = None
+    """Whether text may be typed while it works, since it queues it by itself."""
+    settle: Interval | None = None
+    """Seconds for which the input line has to stay the same between a text and its Enter."""
+    newline: Literal["keep", "space"] | None = None
+    """What a line break in a text becomes."""
+    disarm: Word | None = None
+    """Leading characters that the agent would act on; a space is typed before them."""
+    disarm_at: bool | None = None
+    """Whether `@path` in a text makes the agent read a file, so that a space is typed after the @."""
+    received: ReceivedRegex | None = None
+    """Matches the screen once a text was taken; {text} in it stands for the text."""
     startup_dialogs: tuple[Dialog, ...] = ()
+    """No effect yet: dialogs at the start, each with the keys that answer it."""
     entire_agent: Name | None = None
+    """No effect yet: the agent's name in a tool that captures sessions."""
     session_id_pattern: Regex | None = None
+    """No effect yet: finds the session's id in what a headless agent prints."""
     usage: dict[str, Any] | None = None
+    """No effect yet: where the agent writes its tokens."""
     mcp: Name | None = None
+    """No effect yet: how the agent is told of tool servers."""
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -28,8 +29,11 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     ready: str | None = None
     """Matches a harness that waits for input; without it, one whose composer is seen."""
     busy: str | None = None
+    """Matches a harness at work."""
     composer: str | None = None
+    """Matches the input line, and what stands in it."""
     placeholder: str | None = None
+    """Matches what the input line shows in place of a long paste."""
     hint: str | None = None
     """Matches the whole of a composer's text that is only a grey suggestion, so an empty composer."""
     block: str | None = None
@@ -49,8 +53,9 @@ class ScreenRules(Struct, frozen=True, kw_only=True):
     ended: str | None = None
     """Matches what it leaves there when somebody ended it as one does."""
     title_busy: str | None = None
+    """Matches the pane's title while the harness works."""
     title_dialog: str | None = None
-    """Match the pane's title while the harness works, or asks for a permission."""
+    """Matches the pane's title while the harness asks for a permission."""
     lines: int = 20
     """How many of the bottom non-blank lines the rules look at."""
 
@@ -65,6 +70,7 @@ class SendRules(Struct, frozen=True, kw_only=True):
     settle: float = 0.3
     """Seconds of unchanged composer between the paste and the Enter."""
     newline: Literal["keep", "space"] = "space"
+    """What a line break in a text becomes: some harnesses send the text at the first one."""
     disarm: str = "!/#"
     """Leading characters that the harness would act on; a space is put before them."""
     disarm_at: bool = False
@@ -182,3 +188,60 @@ class Harness(Protocol):
 
     def received(self, context: LaunchContext, text: str) -> bool | None:
         """Whether the harness's own files show that `text` was taken; None when they cannot tell."""
+
+
+class HarnessBase:
+    """What a plugin's harness inherits from: only `name` and `launch` have to be its own.
+
+    A member that a later herdr adds to `Harness` gets a default here, so a harness that inherits goes on working.
+    Each member may be replaced by a class attribute, an attribute set in `__init__`, or a `cached_property`.
+    """
+
+    name: str
+
+    # Not plain attributes: type checkers refuse a property in place of one.
+    @cached_property
+    def screen(self) -> ScreenRules:
+        """No rules, so its agents are ready as soon as they run."""
+        return ScreenRules()
+
+    @cached_property
+    def ready_timeout(self) -> float:
+        """A minute."""
+        return 60.0
+
+    @cached_property
+    def needs_model(self) -> bool:
+        """Not needed."""
+        return False
+
+    @cached_property
+    def send(self) -> SendRules:
+        """Typed text is accepted where the screen has an input line in which it can be seen."""
+        return SendRules(accepts=self.screen.composer is not None)
+
+    @cached_property
+    def ends_when_idle(self) -> bool:
+        """Only of a program that shows when it works can be seen that it has finished."""
+        return self.screen.busy is not None
+
+    def check(self, environ: Mapping[str, str]) -> HarnessStatus:
+        """Look for a program that is called as the harness."""
+        import shutil  # herdr.api must import fast
+
+        path = shutil.which(self.name, path=environ.get("PATH", ""))
+        if path is None:
+            return HarnessStatus(found=False, problem=f"{self.name}: not on PATH", fix=f"install {self.name}")
+        return HarnessStatus(found=True, path=path)
+
+    def launch(self, context: LaunchContext) -> Launch:
+        """Has no default; a harness without its own is refused when it registers."""
+        raise NotImplementedError
+
+    def usage(self, context: LaunchContext) -> Usage | None:  # noqa: ARG002
+        """Unknown."""
+        return None
+
+    def received(self, context: LaunchContext, text: str) -> bool | None:  # noqa: ARG002
+        """Only its screen can tell."""
+        return None

@@ -11,6 +11,7 @@ from herdr.config import HarnessKeys
 from herdr.contract.harness import (
     Cause,
     Harness,
+    HarnessBase,
     HarnessStatus,
     Launch,
     LaunchContext,
@@ -21,7 +22,7 @@ from herdr.contract.harness import (
 from herdr.harness.program import check_program
 from herdr.harness.template import CommandHarness, fill
 
-CAUSES = frozenset(get_args(Cause))
+CAUSES: Mapping[str, Cause] = {cause: cause for cause in get_args(Cause)}
 
 
 def configured(name: str, keys: HarnessKeys, base: Harness | None) -> Harness:
@@ -30,45 +31,23 @@ def configured(name: str, keys: HarnessKeys, base: Harness | None) -> Harness:
         return _command(CommandHarness(name=name), keys)
     if isinstance(base, CommandHarness):
         return _command(base, keys)
-    return Override(base=base, keys=keys)
+    return Override(base, keys)
 
 
-class Override(msgspec.Struct, frozen=True, kw_only=True):
+class Override(HarnessBase):
     """A plugin's harness, but for the keys that a person has set."""
 
-    base: Harness
-    keys: HarnessKeys
-
-    @property
-    def name(self) -> str:
-        """The name it overrides."""
-        return self.base.name
-
-    @property
-    def screen(self) -> ScreenRules:
-        """The rules of the harness, with the person's in place of those they name."""
-        return _screen(self.base.screen, self.keys)
-
-    @property
-    def send(self) -> SendRules:
-        """How it takes text, as set."""
-        return _send(self.base.send, self.keys)
-
-    @property
-    def ready_timeout(self) -> float:
-        """Seconds until an agent that is not ready counts as a failed start."""
-        return self.base.ready_timeout if self.keys.ready_timeout is None else self.keys.ready_timeout
-
-    @property
-    def needs_model(self) -> bool:
-        """As the harness, unless the person's own argv names the model."""
-        argv = (*(self.keys.interactive or ()), *(self.keys.headless or ()))
-        return self.base.needs_model or any("{model}" in word for word in argv)
-
-    @property
-    def ends_when_idle(self) -> bool:
-        """As the harness."""
-        return self.base.ends_when_idle
+    def __init__(self, base: Harness, keys: HarnessKeys) -> None:
+        self.base = base
+        self.keys = keys
+        self.name = base.name
+        self.screen = _screen(base.screen, keys)
+        self.send = _send(base.send, keys)
+        self.ready_timeout = base.ready_timeout if keys.ready_timeout is None else keys.ready_timeout
+        # The person's own argv may name the model.
+        argv = (*(keys.interactive or ()), *(keys.headless or ()))
+        self.needs_model = base.needs_model or any("{model}" in word for word in argv)
+        self.ends_when_idle = base.ends_when_idle
 
     def check(self, environ: Mapping[str, str]) -> HarnessStatus:
         """As the harness; of another executable only whether it is there, for its login may be another too."""
@@ -118,22 +97,33 @@ def _command(base: CommandHarness, keys: HarnessKeys) -> CommandHarness:
 
 def _command_send(base: SendRules, keys: HarnessKeys) -> SendRules:
     """A program takes text if a rule shows what became of it; without a composer, lines wait in its terminal."""
+    send = _send(base, keys)
     sees = keys.received is not None or keys.composer is not None
     lines = keys.received is not None and keys.composer is None
-    send = _send(base, keys)
-    return msgspec.structs.replace(send, accepts=send.accepts or sees, while_busy=send.while_busy or lines)
+    accepts = send.accepts or sees if keys.accepts is None else keys.accepts
+    while_busy = send.while_busy or lines if keys.while_busy is None else keys.while_busy
+    return msgspec.structs.replace(send, accepts=accepts, while_busy=while_busy)
 
 
 def _screen(base: ScreenRules, keys: HarnessKeys) -> ScreenRules:
-    dialogs = {name: (pattern, name if name in CAUSES else "unknown") for name, pattern in keys.dialogs.items()}
-    return msgspec.structs.replace(
-        base, **_given(keys, "ready", "busy", "composer"), dialogs={**base.dialogs, **dialogs}
-    )
+    given = _given(keys, ScreenRules)
+    tables = {
+        name: {**getattr(base, name), **{rule: _caused(rule, regex) for rule, regex in value.items()}}
+        for name, value in given.items()
+        if isinstance(value, Mapping)
+    }
+    return msgspec.structs.replace(base, **given | tables)
+
+
+def _caused(name: str, regex: str | tuple[str, Cause]) -> tuple[str, Cause]:
+    """A rule of a table; one without a cause is named after it, as `trust` is, or has an unknown one."""
+    return (regex, CAUSES.get(name, "unknown")) if isinstance(regex, str) else regex
 
 
 def _send(base: SendRules, keys: HarnessKeys) -> SendRules:
-    return msgspec.structs.replace(base, **_given(keys, "settle", "newline", "received"))
+    return msgspec.structs.replace(base, **_given(keys, SendRules))
 
 
-def _given(keys: HarnessKeys, *names: str) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(keys, name)) is not None}
+def _given(keys: HarnessKeys, rules: type[ScreenRules | SendRules]) -> dict[str, Any]:
+    """What the table says of these rules: each of their fields is a key of it."""
+    return {name: value for name in rules.__struct_fields__ if (value := getattr(keys, name)) is not None}

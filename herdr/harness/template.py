@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import PurePath
 from typing import Literal
 
 import msgspec
 
-from herdr.contract.harness import HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules, Usage
+from herdr.contract.harness import HarnessBase, HarnessStatus, Launch, LaunchContext, ScreenRules, SendRules
 from herdr.errors import HerdrError
 from herdr.harness.program import check_program
 
@@ -18,7 +19,7 @@ PLACEHOLDER = re.compile(r"\{(brief|prompt|model|cwd|session_id|log_dir)\}")
 NO_WORDS = "{mcp}"
 
 
-class CommandHarness(msgspec.Struct, frozen=True, kw_only=True):
+class CommandHarness(HarnessBase, msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Any program as a harness.
 
     `interactive` and `headless` are argv with `{brief} {prompt} {model} {cwd} {session_id} {log_dir}` in them;
@@ -30,22 +31,21 @@ class CommandHarness(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     executable: str | None = None
+    """The program; without it, the first word of the argv."""
     interactive: tuple[str, ...] = ()
+    """The argv in a tmux window."""
     headless: tuple[str, ...] = ()
+    """The argv of a background process, which ends by itself."""
     env: Mapping[str, str] = {}
+    """Additions to the agent's environment, with the same placeholders."""
     screen: ScreenRules = ScreenRules()
     send: SendRules = SendRules(accepts=False)
     ready_timeout: float = 60.0
 
-    @property
+    @cached_property
     def needs_model(self) -> bool:
         """Whether some word or variable of it names the model."""
         return any("{model}" in word for word in (*self.interactive, *self.headless, *self.env.values()))
-
-    @property
-    def ends_when_idle(self) -> bool:
-        """Only of a program that shows when it works can be seen that it has finished."""
-        return self.screen.busy is not None
 
     def check(self, environ: Mapping[str, str]) -> HarnessStatus:
         """Look for its program; it is not run, for nobody knows what `--version` means to it."""
@@ -78,14 +78,6 @@ class CommandHarness(msgspec.Struct, frozen=True, kw_only=True):
             env=dict(zip(self.env, fill(self.env.values(), context), strict=True)),
             prompt_in_argv=told or not self.send.accepts,
         )
-
-    def usage(self, context: LaunchContext) -> Usage | None:  # noqa: ARG002
-        """Unknown: only its argv is known."""
-        return None
-
-    def received(self, context: LaunchContext, text: str) -> bool | None:  # noqa: ARG002
-        """Only its screen can tell."""
-        return None
 
     def _argv(self, mode: Literal["interactive", "headless"]) -> tuple[str, ...] | None:
         words = self.interactive if mode == "interactive" else self.headless

@@ -13,7 +13,14 @@ from typing import Any
 import msgspec
 from pluggy import HookImpl
 
-from herdr.api import BriefSection, ClaimAnswer, EvaluationRequest, EvaluationResult, OutsideIdea, ProjectInfo
+from herdr.contract.facts import (
+    BriefSection,
+    ClaimAnswer,
+    EvaluationRequest,
+    EvaluationResult,
+    OutsideIdea,
+    ProjectInfo,
+)
 from herdr.plugins.loading import describe
 
 log = logging.getLogger("herdr.plugins")

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 from pluggy import HookImpl
 
-from herdr.api import ProjectInfo
+from herdr.contract.facts import ProjectInfo
 from herdr.errors import HerdrError
 from herdr.plugins.calls import Answer, deadline, start
 from herdr.plugins.loading import PluginRow, blocked_names, load_plugins

@@ -13,6 +13,7 @@ import pytest
 
 from herdr.config import LATER_KEYS, Config, later_keys, read_config, read_data
 from herdr.config.structs import Roles, Tmux
+from herdr.contract.harness import ScreenRules, SendRules
 from herdr.errors import UsageError
 
 HERE = Path(__file__).parent
@@ -25,17 +26,7 @@ direction = "higher"
 role = "primary"
 """
 OURS = {"protect", "max_evaluations", "attempts", "evaluate_env", "plugins", "tmux"}
-OUR_HARNESS_KEYS = {
-    "ready",
-    "busy",
-    "received",
-    "composer",
-    "dialogs",
-    "settle",
-    "newline",
-    "env",
-    "ready_timeout",
-}
+OUR_HARNESS_KEYS = {*ScreenRules.__struct_fields__, *SendRules.__struct_fields__, "env", "ready_timeout"}
 
 
 def project(folder: Path, text: str) -> Path:

@@ -81,7 +81,7 @@ def test_the_prompt_is_typed_only_where_it_is_missing_and_can_be(
 
 
 def test_text_is_accepted_where_a_rule_can_see_it_arrive() -> None:
-    silent, lines, tui = define(), define(received="got {text}"), define(composer="^> ", received="x")
+    silent, lines, tui = define(), define(received="got {text}"), define(composer="^> ", received="{text}")
     assert [h.send.accepts for h in (silent, lines, tui)] == [False, True, True]
     assert [h.send.while_busy for h in (silent, lines, tui)] == [False, True, False]
 
