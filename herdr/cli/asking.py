@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 from herdr.errors import RefusedError
 from herdr.home import Home, working_folder
 from herdr.ops.client import MAILBOX, Client, connect
+from herdr.ops.core import A, Request
 
 
 @contextmanager
@@ -22,10 +23,20 @@ def asking() -> Iterator[Client]:
         client.close()
 
 
-def ask(name: str, /, **arguments: object) -> Any:
-    """Ask for one operation and return its answer as plain data."""
+@overload
+def ask(request: Request[A], /) -> A: ...
+
+
+@overload
+def ask(request: str, /, **arguments: object) -> Any: ...
+
+
+def ask(request: Any, /, **arguments: object) -> Any:
+    """Ask for one operation and return its answer."""
     with asking() as client:
-        return client.call(name, **arguments)
+        if isinstance(request, str):
+            return client.call(request, **arguments)
+        return client.ask(request)
 
 
 def home_for_people(what: str) -> Home:

@@ -15,22 +15,7 @@ from herdr.ops.why import note, reason_of
 from herdr.store.rows import Agent, Run, Sweep, emit, fetch, get, update
 
 
-class ListThem(Request, frozen=True, kw_only=True):
-    """Which agents to list: the newest of a project; without `ended`, those that live."""
-
-    project: str | None = None
-    ended: bool = False
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-
-
-class Cancel(Request, frozen=True, kw_only=True):
-    """One agent to end, and why."""
-
-    agent: str
-    reason: str | None = None
-
-
-class Cancelled(msgspec.Struct, frozen=True, kw_only=True):
+class AgentCancelled(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that will be ended, and the run or sweep that ends with it."""
 
     ref: str
@@ -38,8 +23,25 @@ class Cancelled(msgspec.Struct, frozen=True, kw_only=True):
     work: str
 
 
-@operation("agent.list", ListThem)
-def list_agents(context: Context, request: ListThem) -> list[AgentView]:
+class ListAgents(Request[list[AgentView]], frozen=True, kw_only=True):
+    """Which agents to list: the newest of a project; without `ended`, those that live."""
+
+    operation = "agent.list"
+    project: str | None = None
+    ended: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+
+
+class CancelAgent(Request[AgentCancelled], frozen=True, kw_only=True):
+    """One agent to end, and why."""
+
+    operation = "agent.cancel"
+    agent: str
+    reason: str | None = None
+
+
+@operation(ListAgents)
+def list_agents(context: Context, request: ListAgents) -> list[AgentView]:
     """List agents, the newest first."""
     project = project_of(context, request.project)
     which = "" if request.ended else " AND state <> 'ended'"
@@ -49,8 +51,8 @@ def list_agents(context: Context, request: ListThem) -> list[AgentView]:
     return [agent_view(agent) for agent in found]
 
 
-@operation("agent.cancel", Cancel, who=PEOPLE, writes=True)
-def cancel(context: Context, request: Cancel) -> Cancelled:
+@operation(CancelAgent, who=PEOPLE, writes=True)
+def cancel(context: Context, request: CancelAgent) -> AgentCancelled:
     """Have the daemon end an agent, and its run or sweep with it; what it has committed is still scored.
 
     Raises:
@@ -64,7 +66,7 @@ def cancel(context: Context, request: Cancel) -> Cancelled:
     else:
         assert agent.sweep_id is not None
         work = request_cancel(context, Sweep, agent.sweep_id, reason_of(request.reason))
-    return Cancelled(ref=agent.name, state=agent.state, work=work)
+    return AgentCancelled(ref=agent.name, state=agent.state, work=work)
 
 
 def request_cancel(context: Context, kind: type[Run] | type[Sweep], number: int, reason: str | None) -> str:

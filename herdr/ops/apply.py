@@ -11,14 +11,7 @@ from herdr.ops.look import look, root_of
 from herdr.store.rows import Candidate, Project, get
 
 
-class Find(Request, frozen=True, kw_only=True):
-    """A candidate, or the head of a project."""
-
-    project: str | None = None
-    candidate: str | None = None
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class CommitFound(msgspec.Struct, frozen=True, kw_only=True):
     """The commit to hand over."""
 
     candidate: str
@@ -30,8 +23,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     root: str
 
 
-@operation("apply.find", Find, who=PEOPLE)
-def find_commit(context: Context, request: Find) -> Found:
+class FindCommit(Request[CommitFound], frozen=True, kw_only=True):
+    """A candidate, or the head of a project."""
+
+    operation = "apply.find"
+    project: str | None = None
+    candidate: str | None = None
+
+
+@operation(FindCommit, who=PEOPLE)
+def find_commit(context: Context, request: FindCommit) -> CommitFound:
     """Find the commit of a candidate, or of the head.
 
     Raises:
@@ -45,7 +46,7 @@ def find_commit(context: Context, request: Find) -> Found:
         if project.head_id is None:
             raise RefusedError(f"{project.name} has no head yet", fix="run `herdr init` in its repo")
         candidate = get(context.conn, Candidate, project.head_id)
-    return Found(
+    return CommitFound(
         candidate=ref("candidate", candidate.id),
         commit=candidate.commit_sha,
         subject=candidate.subject,

@@ -13,7 +13,7 @@ import msgspec
 
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home, disk_error
-from herdr.ops.core import Context, run
+from herdr.ops.core import A, Context, Reply, Request, look_up, read_request, run
 from herdr.store.connection import Store, open_store
 from herdr.store.failures import store_errors
 
@@ -37,8 +37,11 @@ class Client(Protocol):
     def agent(self) -> bool:
         """Whether an agent asks."""
 
+    def ask(self, request: Request[A]) -> A:
+        """Run an operation and return its answer; raises HerdrError when it is refused."""
+
     def call(self, name: str, /, **arguments: object) -> Any:
-        """Run an operation and return its answer as plain data; raises HerdrError when it is refused."""
+        """Run an operation by its name and return its answer as plain data; goes with its last callers."""
 
     def close(self) -> None:
         """Let go of what was opened."""
@@ -71,12 +74,16 @@ class DirectClient:
         self._token = token
         self._store: Store | None = None
 
-    def call(self, name: str, /, **arguments: object) -> Any:
+    def ask(self, request: Request[A]) -> A:
         """Run an operation as a person, or as the orchestrator."""
         store = self._opened()
         context = Context(conn=store, home=self.home, actor=store.actor, cwd=self._cwd)
         with store_errors(self.home.database):
-            return run(context, name, arguments)
+            return run(context, request)
+
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Run an operation by its name."""
+        return msgspec.to_builtins(self.ask(read_request(look_up(name), arguments)))
 
     def close(self) -> None:
         """Close the database."""
@@ -114,7 +121,7 @@ def refuse_without_database(home: Home) -> None:
 
 
 class MailboxClient:
-    """An agent's way: a request file that the daemon answers (DESIGN §5)."""
+    """An agent's way: a request file that the daemon answers; see docs/security.md."""
 
     agent = True
 
@@ -124,7 +131,7 @@ class MailboxClient:
         self._cwd = cwd
         self._patience = patience
 
-    def call(self, name: str, /, **arguments: object) -> Any:
+    def ask(self, request: Request[A]) -> A:
         """Ask the daemon to run an operation.
 
         Raises:
@@ -132,12 +139,16 @@ class MailboxClient:
             HerdrError: the daemon refuses it.
         """
         identity = uuid.uuid4().hex
-        request = self._mailbox / "requests" / f"{identity}.json"
-        self._write(request, {"id": identity, "operation": name, "arguments": arguments})
-        answer = self._await(request, self._mailbox / "answers" / f"{identity}.json")
-        if "error" in answer:
-            raise _as_error(answer)
-        return answer["result"]
+        path = self._mailbox / "requests" / f"{identity}.json"
+        self._write(path, {"id": identity, "operation": request.operation, "arguments": request})
+        reply = self._await(path, self._mailbox / "answers" / f"{identity}.json")
+        if reply.error is not None:
+            raise _as_error(reply.error, reply)
+        return msgspec.json.decode(reply.result, type=request.answer_type())
+
+    def call(self, name: str, /, **arguments: object) -> Any:
+        """Ask the daemon by an operation's name."""
+        return msgspec.to_builtins(self.ask(read_request(look_up(name), arguments)))
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -152,7 +163,7 @@ class MailboxClient:
             problem = f"cannot write a request to {path.parent}: {error.strerror}"
             raise HerdrError(problem, fix="call piloop from the agent's own shell") from error
 
-    def _await(self, request: Path, answer: Path) -> dict[str, Any]:
+    def _await(self, request: Path, answer: Path) -> Reply:
         deadline = time.monotonic() + self._patience
         withdrawn = False
         while True:
@@ -162,8 +173,7 @@ class MailboxClient:
                 content = b""
             if content:
                 answer.unlink(missing_ok=True)
-                found: dict[str, Any] = msgspec.json.decode(content)
-                return found
+                return msgspec.json.decode(content, type=Reply)
             if time.monotonic() > deadline:
                 if withdrawn or _withdraw(request):
                     raise NoAnswerError(
@@ -184,7 +194,7 @@ def _withdraw(request: Path) -> bool:
     return True
 
 
-def _as_error(answer: Mapping[str, Any]) -> HerdrError:
-    error = HerdrError(str(answer["error"]), fix=answer.get("fix"))
-    error.exit_code = int(answer.get("exit_code", 1))
+def _as_error(message: str, reply: Reply) -> HerdrError:
+    error = HerdrError(message, fix=reply.fix)
+    error.exit_code = reply.exit_code
     return error

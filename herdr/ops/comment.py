@@ -24,31 +24,7 @@ Kind = Literal["note", "finding", "decision", "escalation"]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=4)]
 
 
-class Add(Request, frozen=True, kw_only=True):
-    """A comment on a project, idea, run, candidate, agent or comment; with a priority it is in the inbox."""
-
-    target: str
-    body: str
-    kind: Kind = "note"
-    priority: Priority | None = None
-
-
-class ListThem(Request, frozen=True, kw_only=True):
-    """Which comments to list: those on one thing and in its threads, else the newest of a project."""
-
-    target: str | None = None
-    project: str | None = None
-    kind: tuple[Kind, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
-
-
-class Which(Request, frozen=True, kw_only=True):
-    """One comment."""
-
-    comment: str
-
-
-class Added(msgspec.Struct, frozen=True, kw_only=True):
+class CommentAdded(msgspec.Struct, frozen=True, kw_only=True):
     """The new comment. `unheard` says why the agent that runs for its target cannot be told of it."""
 
     ref: str
@@ -64,14 +40,41 @@ class InThread(msgspec.Struct, frozen=True, kw_only=True):
     comment: CommentView
 
 
-class Shown(CommentView, frozen=True, kw_only=True):
+class CommentShown(CommentView, frozen=True, kw_only=True):
     """A comment and the whole thread that it belongs to, each reply below what it answers."""
 
     thread: list[InThread]
 
 
-@operation("comment.add", Add, writes=True)
-def add(context: Context, request: Add) -> Added:
+class AddComment(Request[CommentAdded], frozen=True, kw_only=True):
+    """A comment on a project, idea, run, candidate, agent or comment; with a priority it is in the inbox."""
+
+    operation = "comment.add"
+    target: str
+    body: str
+    kind: Kind = "note"
+    priority: Priority | None = None
+
+
+class ListComments(Request[list[CommentView]], frozen=True, kw_only=True):
+    """Which comments to list: those on one thing and in its threads, else the newest of a project."""
+
+    operation = "comment.list"
+    target: str | None = None
+    project: str | None = None
+    kind: tuple[Kind, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
+
+
+class ShowComment(Request[CommentShown], frozen=True, kw_only=True):
+    """One comment."""
+
+    operation = "comment.show"
+    comment: str
+
+
+@operation(AddComment, writes=True)
+def add(context: Context, request: AddComment) -> CommentAdded:
     """Say something about a thing.
 
     Raises:
@@ -92,7 +95,7 @@ def add(context: Context, request: Add) -> Added:
     )
     name = target_name(context.conn, kind, number)
     unheard = _unheard(context, request.kind, kind, number)
-    return Added(ref=ref("comment", comment_id), target=name or "", kind=request.kind, unheard=unheard)
+    return CommentAdded(ref=ref("comment", comment_id), target=name or "", kind=request.kind, unheard=unheard)
 
 
 def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None:
@@ -139,8 +142,8 @@ def _made_by(context: Context, run: Run, candidate_id: int) -> bool:
     return context.conn.execute(made, (run.id, candidate_id)).fetchone() is not None
 
 
-@operation("comment.list", ListThem)
-def list_comments(context: Context, request: ListThem) -> list[CommentView]:
+@operation(ListComments)
+def list_comments(context: Context, request: ListComments) -> list[CommentView]:
     """List the newest comments, oldest first."""
     where: tuple[str, tuple[object, ...]]
     if request.target is None:
@@ -161,20 +164,20 @@ def list_comments(context: Context, request: ListThem) -> list[CommentView]:
     return [comment_view(context.conn, comment) for comment in found[::-1]]
 
 
-@operation("comment.show", Which)
-def show(context: Context, request: Which) -> Shown:
+@operation(ShowComment)
+def show(context: Context, request: ShowComment) -> CommentShown:
     """Show one comment whole, with its thread."""
     comment = look(context, Comment, request.comment)
     return shown(context.conn, comment)
 
 
-def shown(conn: Store, comment: Comment) -> Shown:
+def shown(conn: Store, comment: Comment) -> CommentShown:
     """A comment with its thread, whatever its place in it."""
     depths = _thread_of(conn, first_of(conn, comment))
     rows = fetch(conn, Comment, "WHERE id IN (SELECT value FROM json_each(?))", _ids(depths))
     found = {one.id: one for one in rows}
     thread = [InThread(depth=depth, comment=comment_view(conn, found[one])) for one, depth in depths]
-    return Shown(**msgspec.structs.asdict(comment_view(conn, comment)), thread=thread)
+    return CommentShown(**msgspec.structs.asdict(comment_view(conn, comment)), thread=thread)
 
 
 def first_of(conn: Store, comment: Comment) -> int:

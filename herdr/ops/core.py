@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, get_args, overload
 
 import msgspec
 
@@ -22,11 +22,36 @@ FAMILIES = (
     "project", "run", "search", "sql",
 )  # fmt: skip
 
-R = TypeVar("R", bound="Request")
+A = TypeVar("A")
+Q = TypeVar("Q")
+Q_co = TypeVar("Q_co", covariant=True)
+A_co = TypeVar("A_co", covariant=True)
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of an operation."""
+class Request(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of an operation, which knows the type of its answer: `class AddIdea(Request[IdeaFiled])`.
+
+    `operation` is the name that it goes by in an agent's mailbox.
+    """
+
+    operation: ClassVar[str]
+
+    @classmethod
+    def answer_type(cls) -> type[A]:
+        """What the answer is, for whoever has it as JSON."""
+        bases = next(vars(one)["__orig_bases__"] for one in cls.__mro__ if "__orig_bases__" in vars(one))
+        answer: type[A] = get_args(bases[0])[0]
+        return answer
+
+
+class Asks(Protocol[Q_co, A_co]):
+    """A class of requests, as mypy needs to see it to relate a request, its answer and the function between."""
+
+    def __call__(self, *args: Any, **arguments: Any) -> Q_co:
+        """Make a request."""
+
+    def answer_type(self) -> type[A_co]:
+        """The type of its answer."""
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,10 +74,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that can be asked for."""
+    """One thing that can be asked for; `function` takes a `request` and returns exactly its type of answer."""
 
     name: str
-    request: type[Request]
+    request: type[Request[Any]]
     who: frozenset[str]
     writes: bool
     function: Callable[[Context, Any], Any]
@@ -62,56 +87,94 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    name: str, request: type[R], *, who: frozenset[str] = EVERYONE, writes: bool = False
-) -> Callable[[Callable[[Context, R], Any]], Callable[[Context, R], Any]]:
+    request: Asks[Q, A], *, who: frozenset[str] = EVERYONE, writes: bool = False
+) -> Callable[[Callable[[Context, Q], A]], Callable[[Context, Q], A]]:
     """Enter a function in the table of operations.
 
     Args:
-        name: `family.verb`; the family is a module of this package.
-        request: the struct of its arguments.
+        request: the class of its requests, which has the operation's name: `family.verb`; the family is a module
+            of this package.
         who: the roles that may ask for it.
         writes: run it in a transaction.
     """
 
-    def enter(function: Callable[[Context, R], Any]) -> Callable[[Context, R], Any]:
-        OPERATIONS[name] = Operation(name=name, request=request, who=who, writes=writes, function=function)
+    def enter(function: Callable[[Context, Q], A]) -> Callable[[Context, Q], A]:
+        asks = cast("type[Request[Any]]", request)
+        name = asks.operation
+        OPERATIONS[name] = Operation(name=name, request=asks, who=who, writes=writes, function=function)
         return function
 
     return enter
 
 
-def run(context: Context, name: str, arguments: Mapping[str, object]) -> Any:
-    """Run an operation and return its answer as plain JSON-able data.
+@overload
+def run(context: Context, request: Request[A]) -> A: ...
+
+
+@overload
+def run(context: Context, request: str, arguments: Mapping[str, object]) -> Any: ...
+
+
+def run(context: Context, request: Any, arguments: Mapping[str, object] | None = None) -> Any:
+    """Run an operation and return its answer.
+
+    Args:
+        context: who asks.
+        request: what is asked for.
+        arguments: those of an operation that is asked for by its name.
 
     Raises:
-        UsageError: there is no such operation, or an argument does not fit.
         RefusedError: the asker's role may not do this.
         HerdrError: whatever the operation itself refuses.
     """
-    wanted, request = check(context, name, arguments)
+    if arguments is not None:
+        # The way by name goes when its last callers ask by request.
+        named = look_up(request)
+        check(context, named)
+        return msgspec.to_builtins(run(context, read_request(named, arguments)))
+    wanted = OPERATIONS[request.operation]
+    check(context, wanted)
     if not wanted.writes:
-        return perform(context, wanted, request)
+        return perform(context, request)
     with transaction(context.conn):
-        return perform(context, wanted, request)
+        return perform(context, request)
 
 
-def check(context: Context, name: str, arguments: Mapping[str, object]) -> tuple[Operation, Request]:
-    """Find an operation, make sure that the asker may use it, and convert its arguments; see `run`."""
-    wanted = look_up(name)
+def check(context: Context, wanted: Operation) -> None:
+    """Make sure that the asker may use an operation.
+
+    Raises:
+        RefusedError: the asker's role may not do this.
+    """
     if context.role not in wanted.who:
         raise RefusedError(
-            f"{context.actor} may not use {name}", fix="write what you want in a comment; a person reads it"
+            f"{context.actor} may not use {wanted.name}",
+            fix="write what you want in a comment; a person reads it",
         )
+
+
+def perform(context: Context, request: Request[A]) -> A:
+    """Carry out a checked request; one that writes must be inside a transaction."""
+    wanted = OPERATIONS[request.operation]
+    answer: A = wanted.function(msgspec.structs.replace(context, writing=wanted.writes), request)
+    return answer
+
+
+def read_request(wanted: Operation, arguments: Mapping[str, object]) -> Request[Any]:
+    """Make a request of what came from outside.
+
+    Args:
+        wanted: the operation that is asked for.
+        arguments: its arguments by name.
+
+    Raises:
+        UsageError: one of them does not fit.
+    """
     try:
-        return wanted, msgspec.convert(dict(arguments), wanted.request)
+        request: Request[Any] = msgspec.convert(dict(arguments), wanted.request)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {error}") from error
-
-
-def perform(context: Context, wanted: Operation, request: Request) -> Any:
-    """Carry out a checked operation; one that writes must be inside a transaction."""
-    context = msgspec.structs.replace(context, writing=wanted.writes)
-    return msgspec.to_builtins(wanted.function(context, request))
+        raise UsageError(f"{wanted.name}: {error}") from error
+    return request
 
 
 def look_up(name: str) -> Operation:
@@ -213,6 +276,10 @@ def _named(context: Context, projects: list[Project], named: str) -> Project:
     )
 
 
-def failure(error: HerdrError) -> dict[str, Any]:
-    """An error as the data that goes back to an agent."""
-    return {"error": error.message, "fix": error.fix, "exit_code": error.exit_code}
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the daemon writes back to an agent: the answer as JSON, or why there is none."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: str | None = None
+    fix: str | None = None
+    exit_code: int = 1

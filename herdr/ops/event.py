@@ -11,20 +11,21 @@ from herdr.ops.views import EventView, event_views
 from herdr.store.rows import Event, fetch
 
 
-class ListThem(Request, frozen=True, kw_only=True):
+class ListEvents(Request[list[EventView]], frozen=True, kw_only=True):
     """Which events: the first `limit` after an id, or the newest; of one project, and of one kind or subject.
 
     `kind` is a whole kind such as `run.queued`, or its subject: `run`.
     """
 
+    operation = "event.list"
     project: str | None = None
     after: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     kind: str | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
-@operation("event.list", ListThem)
-def list_events(context: Context, request: ListThem) -> list[EventView]:
+@operation(ListEvents)
+def list_events(context: Context, request: ListEvents) -> list[EventView]:
     """List events in the order in which they happened; those of no project are everybody's."""
     named = request.project is not None or context.agent is not None
     project_id = project_of(context, request.project).id if named else None

@@ -20,12 +20,6 @@ FAMILIES, TRIED, LINEAGE, POINTS, WAITING, FINDINGS, DECISIONS, ESCALATIONS = 60
 RANKS = ("keep", "interesting", "discard", "crash", None)
 
 
-class Which(Request, frozen=True, kw_only=True):
-    """One project."""
-
-    project: str | None = None
-
-
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """The pack, as facts and as the text that research reads."""
 
@@ -34,8 +28,15 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-@operation("history.pack", Which)
-def history(context: Context, request: Which) -> History:
+class GatherHistory(Request[History], frozen=True, kw_only=True):
+    """One project."""
+
+    operation = "history.pack"
+    project: str | None = None
+
+
+@operation(GatherHistory)
+def history(context: Context, request: GatherHistory) -> History:
     """Tell what a campaign has tried and found."""
     project = project_of(context, request.project)
     facts = gather(context.conn, project)

@@ -8,8 +8,7 @@ import msgspec
 
 from herdr.campaign.text import ref
 from herdr.errors import UsageError
-from herdr.ops.comment import Add as AddComment
-from herdr.ops.comment import Added, Kind, Priority, add
+from herdr.ops.comment import AddComment, CommentAdded, Kind, Priority, add
 from herdr.ops.core import PEOPLE, Context, Request, operation, projects_of
 from herdr.ops.idea.reading import idea_views
 from herdr.ops.look import look
@@ -19,40 +18,6 @@ from herdr.store.rows import Comment, Event, Idea, fetch, find, update
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
 NEWS = ("candidate.judged", "project.paused", "project.stopped", "launching.held", "launching.resumed")
-
-
-class ListThem(Request, frozen=True, kw_only=True):
-    """Whose inbox: of one project, or of all when it could be any; `everything`: what was acknowledged too."""
-
-    project: str | None = None
-    kind: tuple[Kind, ...] = ()
-    everything: bool = False
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-
-
-class Acknowledge(Request, frozen=True, kw_only=True):
-    """Comments that were seen: these, or all of a project up to one."""
-
-    comments: tuple[str, ...] = ()
-    up_to: str | None = None
-    project: str | None = None
-
-
-class Reply(Request, frozen=True, kw_only=True):
-    """An answer to a comment; it acknowledges it too."""
-
-    comment: str
-    body: str
-    kind: Kind = "decision"
-    priority: Priority | None = None
-
-
-class Since(Request, frozen=True, kw_only=True):
-    """What happened after an event; without one, only where to go on from."""
-
-    after: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
-    project: str | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
 class Inbox(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +30,7 @@ class Inbox(msgspec.Struct, frozen=True, kw_only=True):
     cursor: int
 
 
-class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
+class CommentsAcknowledged(msgspec.Struct, frozen=True, kw_only=True):
     """The comments that are acknowledged now and were not before."""
 
     comments: list[str]
@@ -79,8 +44,46 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
-@operation("inbox.list", ListThem)
-def list_inbox(context: Context, request: ListThem) -> Inbox:
+class ListInbox(Request[Inbox], frozen=True, kw_only=True):
+    """Whose inbox: of one project, or of all when it could be any; `everything`: what was acknowledged too."""
+
+    operation = "inbox.list"
+    project: str | None = None
+    kind: tuple[Kind, ...] = ()
+    everything: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+
+
+class AcknowledgeComments(Request[CommentsAcknowledged], frozen=True, kw_only=True):
+    """Comments that were seen: these, or all of a project up to one."""
+
+    operation = "inbox.ack"
+    comments: tuple[str, ...] = ()
+    up_to: str | None = None
+    project: str | None = None
+
+
+class ReplyToComment(Request[CommentAdded], frozen=True, kw_only=True):
+    """An answer to a comment; it acknowledges it too."""
+
+    operation = "inbox.reply"
+    comment: str
+    body: str
+    kind: Kind = "decision"
+    priority: Priority | None = None
+
+
+class ReadNews(Request[News], frozen=True, kw_only=True):
+    """What happened after an event; without one, only where to go on from."""
+
+    operation = "inbox.news"
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
+    project: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+
+
+@operation(ListInbox)
+def list_inbox(context: Context, request: ListInbox) -> Inbox:
     """List what waits for somebody."""
     cursor = newest_event(context.conn)
     among = _among(context, request.project)
@@ -113,8 +116,8 @@ def _among(context: Context, named: str | None) -> str:
     return msgspec.json.encode([project.id for project in projects_of(context, named)]).decode()
 
 
-@operation("inbox.ack", Acknowledge, who=PEOPLE, writes=True)
-def acknowledge(context: Context, request: Acknowledge) -> Acknowledged:
+@operation(AcknowledgeComments, who=PEOPLE, writes=True)
+def acknowledge(context: Context, request: AcknowledgeComments) -> CommentsAcknowledged:
     """Take comments out of the inbox.
 
     Raises:
@@ -132,11 +135,11 @@ def acknowledge(context: Context, request: Acknowledge) -> Acknowledged:
             *(last.project_id, last.id),
         )
     done = [one.id for one in {one.id: one for one in wanted}.values() if _acknowledge(context, one)]
-    return Acknowledged(comments=[ref("comment", number) for number in sorted(done)])
+    return CommentsAcknowledged(comments=[ref("comment", number) for number in sorted(done)])
 
 
-@operation("inbox.reply", Reply, who=PEOPLE, writes=True)
-def reply(context: Context, request: Reply) -> Added:
+@operation(ReplyToComment, who=PEOPLE, writes=True)
+def reply(context: Context, request: ReplyToComment) -> CommentAdded:
     """Answer a comment in its thread, and acknowledge it and what it answers.
 
     Raises:
@@ -146,7 +149,7 @@ def reply(context: Context, request: Reply) -> Added:
     answer = AddComment(
         target=ref("comment", comment.id), body=request.body, kind=request.kind, priority=request.priority
     )
-    added: Added = add(context, answer)
+    added = add(context, answer)
     answered: Comment | None = comment
     while answered is not None:
         _acknowledge(context, answered)
@@ -155,8 +158,8 @@ def reply(context: Context, request: Reply) -> Added:
     return added
 
 
-@operation("inbox.news", Since)
-def news(context: Context, request: Since) -> News:
+@operation(ReadNews)
+def news(context: Context, request: ReadNews) -> News:
     """Say what happened since, that somebody should know: see `NEWS`; what the asker did is no news.
 
     The ids of events grow in the order in which they are committed, because SQLite has one writer at a time: what

@@ -12,21 +12,23 @@ from herdr.runtime.api import CANNOT_RECEIVE
 from herdr.store.rows import Agent, Message, Project, Run, find, get, insert
 
 
-class Send(Request, frozen=True, kw_only=True):
+class SendMessage(Request[MessageView], frozen=True, kw_only=True):
     """A text for an agent."""
 
+    operation = "message.send"
     agent: str
     text: str
 
 
-class Which(Request, frozen=True, kw_only=True):
+class ShowMessage(Request[MessageView], frozen=True, kw_only=True):
     """One message, by its number."""
 
+    operation = "message.get"
     message: int
 
 
-@operation("message.send", Send, who=PEOPLE, writes=True)
-def send(context: Context, request: Send) -> MessageView:
+@operation(SendMessage, who=PEOPLE, writes=True)
+def send(context: Context, request: SendMessage) -> MessageView:
     """Queue a text for a live agent; the daemon types it as soon as it safely can.
 
     Raises:
@@ -54,8 +56,8 @@ def _comment_instead(context: Context, agent: Agent) -> str:
     return f'piloop comment add {target} "…"; or set runtime = "herdr" in piloop.toml'
 
 
-@operation("message.get", Which, who=PEOPLE)
-def get_message(context: Context, request: Which) -> MessageView:
+@operation(ShowMessage, who=PEOPLE)
+def get_message(context: Context, request: ShowMessage) -> MessageView:
     """Say where a message is."""
     message = find(context.conn, Message, "WHERE id = ?", request.message)
     if message is None:

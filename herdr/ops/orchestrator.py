@@ -15,38 +15,46 @@ from herdr.store.rows import emit
 from herdr.tokens import token_hash
 
 
-class Nothing(Request, frozen=True, kw_only=True):
-    """No arguments."""
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True):
+class NewToken(msgspec.Struct, frozen=True, kw_only=True):
     """The new token, which is stored nowhere."""
 
     token: str
 
 
-class Revoked(msgspec.Struct, frozen=True, kw_only=True):
+class TokensRevoked(msgspec.Struct, frozen=True, kw_only=True):
     """How many tokens were in force until now."""
 
     count: int
 
 
-@operation("orchestrator.token", Nothing, who=HUMAN, writes=True)
-def make_token(context: Context, _request: Nothing) -> Token:
+class MakeToken(Request[NewToken], frozen=True, kw_only=True):
+    """A new token for the orchestrator."""
+
+    operation = "orchestrator.token"
+
+
+class RevokeToken(Request[TokensRevoked], frozen=True, kw_only=True):
+    """The orchestrator's token, taken back."""
+
+    operation = "orchestrator.revoke"
+
+
+@operation(MakeToken, who=HUMAN, writes=True)
+def make_token(context: Context, _request: MakeToken) -> NewToken:
     """Make a token that lets a program act as the orchestrator; an earlier one is no longer taken."""
     _revoke(context.conn)
     token = secrets.token_hex(16)
     context.conn.execute("INSERT INTO tokens (hash, actor) VALUES (?, ?)", (token_hash(token), context.actor))
     emit(context.conn, "orchestrator.token", context.actor)
-    return Token(token=token)
+    return NewToken(token=token)
 
 
-@operation("orchestrator.revoke", Nothing, who=HUMAN, writes=True)
-def revoke(context: Context, _request: Nothing) -> Revoked:
+@operation(RevokeToken, who=HUMAN, writes=True)
+def revoke(context: Context, _request: RevokeToken) -> TokensRevoked:
     """Take the orchestrator's token back."""
     count = _revoke(context.conn)
     emit(context.conn, "orchestrator.revoked", context.actor)
-    return Revoked(count=count)
+    return TokensRevoked(count=count)
 
 
 def check_token(conn: Store, token: str) -> None:

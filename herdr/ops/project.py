@@ -7,28 +7,11 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
-from herdr.ops.status_snapshot import Live, StatusSnapshot, live, standing
+from herdr.ops.status_snapshot import LiveSnapshot, StatusSnapshot, live_snapshot, status_snapshot
 from herdr.store.rows import Project, fetch, update
 
 
-class Which(Request, frozen=True, kw_only=True):
-    """One project, by its name or a path inside its repo."""
-
-    project: str | None = None
-
-
-class Pause(Request, frozen=True, kw_only=True):
-    """A project to pause, and why."""
-
-    project: str | None = None
-    reason: str | None = None
-
-
-class Nothing(Request, frozen=True, kw_only=True):
-    """No arguments."""
-
-
-class Brief(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
     """A project in a list."""
 
     ref: str
@@ -40,35 +23,70 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     config_error: str | None
 
 
-@operation("project.list", Nothing)
-def list_projects(context: Context, _request: Nothing) -> list[Brief]:
+class ListProjects(Request[list[ProjectView]], frozen=True, kw_only=True):
+    """The registered projects; an agent sees its own."""
+
+    operation = "project.list"
+
+
+class ShowStatus(Request[list[StatusSnapshot]], frozen=True, kw_only=True):
+    """Whose status: of one project, named or by a path inside its repo; or of all when it could be any."""
+
+    operation = "project.status"
+    project: str | None = None
+
+
+class ShowLive(Request[LiveSnapshot], frozen=True, kw_only=True):
+    """The project to look at from second to second, by its name or a path inside its repo."""
+
+    operation = "project.live"
+    project: str | None = None
+
+
+class ResumeProject(Request[ProjectView], frozen=True, kw_only=True):
+    """A project to go on with, by its name or a path inside its repo."""
+
+    operation = "project.resume"
+    project: str | None = None
+
+
+class PauseProject(Request[ProjectView], frozen=True, kw_only=True):
+    """A project to pause, and why."""
+
+    operation = "project.pause"
+    project: str | None = None
+    reason: str | None = None
+
+
+@operation(ListProjects)
+def list_projects(context: Context, _request: ListProjects) -> list[ProjectView]:
     """List the registered projects; an agent sees its own."""
     if context.agent is not None:
-        return [_brief(project_of(context, None))]
-    return [_brief(project) for project in fetch(context.conn, Project, "ORDER BY name")]
+        return [_view(project_of(context, None))]
+    return [_view(project) for project in fetch(context.conn, Project, "ORDER BY name")]
 
 
-@operation("project.status", Which)
-def status(context: Context, request: Which) -> list[StatusSnapshot]:
+@operation(ShowStatus)
+def status(context: Context, request: ShowStatus) -> list[StatusSnapshot]:
     """Say how a campaign stands: of the project meant, or of all when none is named or around."""
-    return [standing(context, project) for project in projects_of(context, request.project)]
+    return [status_snapshot(context, project) for project in projects_of(context, request.project)]
 
 
-@operation("project.live", Which)
-def show_live(context: Context, request: Which) -> Live:
+@operation(ShowLive)
+def show_live(context: Context, request: ShowLive) -> LiveSnapshot:
     """Say what changes from second to second: the head, what led to it, and the live agents."""
-    return live(context.conn, project_of(context, request.project))
+    return live_snapshot(context.conn, project_of(context, request.project))
 
 
-@operation("project.pause", Pause, who=PEOPLE, writes=True)
-def pause(context: Context, request: Pause) -> Brief:
+@operation(PauseProject, who=PEOPLE, writes=True)
+def pause(context: Context, request: PauseProject) -> ProjectView:
     """Start nothing more for a project; what runs goes on to its end."""
     reason = text_of(request.reason, "a reason") if request.reason else None
     return _set_state(context, project_of(context, request.project), "paused", reason or None)
 
 
-@operation("project.resume", Which, who=PEOPLE, writes=True)
-def resume(context: Context, request: Which) -> Brief:
+@operation(ResumeProject, who=PEOPLE, writes=True)
+def resume(context: Context, request: ResumeProject) -> ProjectView:
     """Go on with a project that is paused, has stopped, or is held up because starts failed."""
     project = project_of(context, request.project)
     now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
@@ -76,14 +94,14 @@ def resume(context: Context, request: Which) -> Brief:
     return _set_state(context, project, "active", None)
 
 
-def _set_state(context: Context, project: Project, state: str, reason: str | None) -> Brief:
+def _set_state(context: Context, project: Project, state: str, reason: str | None) -> ProjectView:
     values = {"state": state, "state_reason": reason, "actor": context.actor}
     update(context.conn, Project, project.id, values)
-    return _brief(msgspec.structs.replace(project, state=state, state_reason=reason))
+    return _view(msgspec.structs.replace(project, state=state, state_reason=reason))
 
 
-def _brief(project: Project) -> Brief:
-    return Brief(
+def _view(project: Project) -> ProjectView:
+    return ProjectView(
         ref=ref("project", project.id),
         name=project.name,
         path=project.path,

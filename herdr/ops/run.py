@@ -36,28 +36,6 @@ OPEN = ("queued", "running")
 SCREEN_FILE = "screen.txt"
 
 
-class ListThem(Request, frozen=True, kw_only=True):
-    """Which runs to list: the newest of a project, or of one idea, in these states or in any."""
-
-    project: str | None = None
-    idea: str | None = None
-    state: tuple[RunState, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-
-
-class Which(Request, frozen=True, kw_only=True):
-    """One run."""
-
-    run: str
-
-
-class WithReason(Request, frozen=True, kw_only=True):
-    """One run, and why something is done with it."""
-
-    run: str
-    reason: str | None = None
-
-
 class RunAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent of a run, and the file that holds its last screen, if it left one."""
 
@@ -72,7 +50,7 @@ class RunCommit(msgspec.Struct, frozen=True, kw_only=True):
     candidate: CandidateView
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class RunShown(msgspec.Struct, frozen=True, kw_only=True):
     """A run with all that belongs to it."""
 
     run: RunView
@@ -85,14 +63,14 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventView]
 
 
-class Cancelled(msgspec.Struct, frozen=True, kw_only=True):
+class RunCancelled(msgspec.Struct, frozen=True, kw_only=True):
     """A run that will be cancelled; `state` is the one it is still in."""
 
     ref: str
     state: str
 
 
-class Requeued(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequeued(msgspec.Struct, frozen=True, kw_only=True):
     """A run that no longer counts, and its idea, which is ready again; `old` is the status that it had."""
 
     ref: str
@@ -101,8 +79,41 @@ class Requeued(msgspec.Struct, frozen=True, kw_only=True):
     old: str
 
 
-@operation("run.list", ListThem)
-def list_runs(context: Context, request: ListThem) -> list[RunView]:
+class ListRuns(Request[list[RunView]], frozen=True, kw_only=True):
+    """Which runs to list: the newest of a project, or of one idea, in these states or in any."""
+
+    operation = "run.list"
+    project: str | None = None
+    idea: str | None = None
+    state: tuple[RunState, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+
+
+class ShowRun(Request[RunShown], frozen=True, kw_only=True):
+    """One run."""
+
+    operation = "run.show"
+    run: str
+
+
+class CancelRun(Request[RunCancelled], frozen=True, kw_only=True):
+    """A run to end, and why."""
+
+    operation = "run.cancel"
+    run: str
+    reason: str | None = None
+
+
+class RequeueRun(Request[RunRequeued], frozen=True, kw_only=True):
+    """A run whose idea is tried again, and why."""
+
+    operation = "run.requeue"
+    run: str
+    reason: str | None = None
+
+
+@operation(ListRuns)
+def list_runs(context: Context, request: ListRuns) -> list[RunView]:
     """List runs, the newest first."""
     if request.idea is not None:
         where, number = "idea_id = ?", look(context, Idea, request.idea).id
@@ -125,8 +136,8 @@ def list_runs(context: Context, request: ListThem) -> list[RunView]:
     return [run_view(run, titles[run.idea_id]) for run in runs]
 
 
-@operation("run.show", Which)
-def show(context: Context, request: Which) -> Shown:
+@operation(ShowRun)
+def show(context: Context, request: ShowRun) -> RunShown:
     """Show a run with its agents, commits, comments, messages and events."""
     conn = context.conn
     run = look(context, Run, request.run)
@@ -143,7 +154,7 @@ def show(context: Context, request: Which) -> Shown:
         " (SELECT candidate_id FROM run_commits WHERE run_id = ?)) ORDER BY id",
         *(run.id, run.id, run.id),
     )
-    return Shown(
+    return RunShown(
         run=run_view(run, get(conn, Idea, run.idea_id).title),
         project=project.name,
         brief=run.brief,
@@ -174,8 +185,8 @@ def _commits(context: Context, project: Project, run: Run) -> list[RunCommit]:
     return [RunCommit(commit=row[0], candidate=views[ref("candidate", row[1])]) for row in commits]
 
 
-@operation("run.cancel", WithReason, who=PEOPLE, writes=True)
-def cancel(context: Context, request: WithReason) -> Cancelled:
+@operation(CancelRun, who=PEOPLE, writes=True)
+def cancel(context: Context, request: CancelRun) -> RunCancelled:
     """Have the daemon end a run; what its agent has committed is still scored.
 
     Raises:
@@ -186,11 +197,11 @@ def cancel(context: Context, request: WithReason) -> Cancelled:
     if run.state not in OPEN:
         raise RefusedError(f"{name} has ended already ({run.state})", fix=f"see `piloop run show {name}`")
     request_cancel(context, Run, run.id, reason_of(request.reason))
-    return Cancelled(ref=name, state=run.state)
+    return RunCancelled(ref=name, state=run.state)
 
 
-@operation("run.requeue", WithReason, who=PEOPLE, writes=True)
-def requeue(context: Context, request: WithReason) -> Requeued:
+@operation(RequeueRun, who=PEOPLE, writes=True)
+def requeue(context: Context, request: RequeueRun) -> RunRequeued:
     """Have the idea of a run tried again, as if this run had been no attempt.
 
     Raises:
@@ -221,4 +232,4 @@ def requeue(context: Context, request: WithReason) -> Requeued:
     )
     if reason is not None:
         note(context, ("run", run.id), run.project_id, f"requeued: {reason}", decides=True)
-    return Requeued(ref=ref("run", run.id), idea=ref("idea", idea.id), title=idea.title, old=idea.status)
+    return RunRequeued(ref=ref("run", run.id), idea=ref("idea", idea.id), title=idea.title, old=idea.status)

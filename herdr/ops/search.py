@@ -27,16 +27,7 @@ COMMENTS = (
 )
 
 
-class Words(Request, frozen=True, kw_only=True):
-    """Words to look for; a thing is found when it has all of them, in any form and order."""
-
-    words: str
-    project: str | None = None
-    what: Literal["all", "ideas", "comments"] = "all"
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
-
-
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     """An idea (its status is the `kind`) or a comment (what it is about is the `title`), and the place in it."""
 
     ref: str
@@ -47,8 +38,18 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
 
-@operation("search.find", Words)
-def find(context: Context, request: Words) -> list[Hit]:
+class Search(Request[list[SearchHit]], frozen=True, kw_only=True):
+    """Words to look for; a thing is found when it has all of them, in any form and order."""
+
+    operation = "search.find"
+    words: str
+    project: str | None = None
+    what: Literal["all", "ideas", "comments"] = "all"
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+@operation(Search)
+def find(context: Context, request: Search) -> list[SearchHit]:
     """Find ideas and comments, what fits best first.
 
     Raises:
@@ -73,7 +74,10 @@ def query_of(text: str) -> str:
     return " ".join(f'"{word}"' for word in words) + "*"
 
 
-def _hits(conn: Store, statement: str, query: str, project: Project, limit: int) -> list[tuple[float, Hit]]:
+def _hits(conn: Store, statement: str, query: str, project: Project, limit: int) -> list[tuple[float, SearchHit]]:
     rows = conn.execute(statement, (query, project.id, limit)).fetchall()
-    names = ("ref", "title", "kind", "author", "created_at", "excerpt")
-    return [(row[0], Hit(**dict(zip(names, [value or "" for value in row[1:]], strict=True)))) for row in rows]
+    return [(row[0], _hit(*(value or "" for value in row[1:]))) for row in rows]
+
+
+def _hit(name: str, title: str, kind: str, author: str, created_at: str, excerpt: str) -> SearchHit:
+    return SearchHit(ref=name, title=title, kind=kind, author=author, created_at=created_at, excerpt=excerpt)

@@ -12,10 +12,6 @@ from herdr.store.sql import SqlResult, run_sql
 GUIDE = Path(__file__).with_name("procedures.md")
 
 
-class Nothing(Request, frozen=True, kw_only=True):
-    """No arguments."""
-
-
 class Schema(msgspec.Struct, frozen=True, kw_only=True):
     """How to ask by SQL, and the statements that made the tables."""
 
@@ -23,20 +19,27 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[str]
 
 
-class Statement(Request, frozen=True, kw_only=True):
+class ShowSchema(Request[Schema], frozen=True, kw_only=True):
+    """How to ask by SQL."""
+
+    operation = "sql.schema"
+
+
+class RunStatement(Request[SqlResult], frozen=True, kw_only=True):
     """The statement to run."""
 
+    operation = "sql.run"
     statement: str
 
 
-@operation("sql.run", Statement)
-def run(context: Context, request: Statement) -> SqlResult:
+@operation(RunStatement)
+def run(context: Context, request: RunStatement) -> SqlResult:
     """Run one statement: agents read, people may edit a little."""
     return run_sql(context.conn, request.statement, "person" if context.agent is None else "agent")
 
 
-@operation("sql.schema", Nothing)
-def schema(context: Context, _request: Nothing) -> Schema:
+@operation(ShowSchema)
+def schema(context: Context, _request: ShowSchema) -> Schema:
     """Say what can be asked by SQL and how, for agents and people."""
     rows = context.conn.execute(
         "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"

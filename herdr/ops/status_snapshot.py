@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -124,7 +123,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     disk_complete: bool
 
 
-class Live(msgspec.Struct, frozen=True, kw_only=True):
+class LiveSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What of a campaign changes from second to second; `trajectory` holds the values of the latest heads.
 
     `held_since`: too many starts failed, so nothing is launched.
@@ -161,7 +160,7 @@ def in_background(project: Project) -> bool:
     return msgspec.json.decode(project.config, type=_Config).runtime == "subprocess"
 
 
-def standing(context: Context, project: Project) -> StatusSnapshot:
+def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
     """Gather how a project's campaign stands."""
     conn = context.conn
     config = msgspec.json.decode(project.config, type=_Config)
@@ -198,14 +197,14 @@ def standing(context: Context, project: Project) -> StatusSnapshot:
     )
 
 
-def live(conn: Store, project: Project) -> Live:
+def live_snapshot(conn: Store, project: Project) -> LiveSnapshot:
     """Gather what is looked at again and again; costs the same however long the campaign."""
     primary = primary_of(project)
     trunk = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?"
     keeps = [one.id for one in fetch(conn, Candidate, trunk, project.id, TRAJECTORY)][::-1]
     found = scores(conn, project, keeps)
     values = [found[one].metrics.get(primary.name) for one in keeps if one in found]
-    return Live(
+    return LiveSnapshot(
         ref=ref("project", project.id),
         name=project.name,
         state=project.state,
@@ -274,18 +273,32 @@ def _queue(conn: Store, project: Project) -> list[Queued]:
         "WHERE project_id = ? AND status = 'ready' ORDER BY priority, id LIMIT ?",
         *(project.id, QUEUE - len(runs)),
     )
-    waiting = [
-        _queued(idea, ref=ref("run", run.id)) for run in runs if (idea := of_runs.get(run.idea_id)) is not None
-    ]
-    return waiting + [
-        _queued(view, ref=view.ref, blocked_by=view.blocked_by, lost=view.lost)
-        for view in idea_views(conn, ready)
-    ]
+    waiting = [_queued_run(run, of_runs[run.idea_id]) for run in runs if run.idea_id in of_runs]
+    return waiting + [_queued_idea(view) for view in idea_views(conn, ready)]
 
 
-def _queued(idea: Idea | IdeaView, **facts: Any) -> Queued:
-    pinned = {"harness": idea.harness, "model": idea.model}
-    return Queued(**{"blocked_by": [], "lost": [], **pinned, **facts}, title=idea.title, priority=idea.priority)
+def _queued_run(run: Run, idea: Idea) -> Queued:
+    return Queued(
+        ref=ref("run", run.id),
+        title=idea.title,
+        priority=idea.priority,
+        harness=idea.harness,
+        model=idea.model,
+        blocked_by=[],
+        lost=[],
+    )
+
+
+def _queued_idea(idea: IdeaView) -> Queued:
+    return Queued(
+        ref=idea.ref,
+        title=idea.title,
+        priority=idea.priority,
+        harness=idea.harness,
+        model=idea.model,
+        blocked_by=idea.blocked_by,
+        lost=idea.lost,
+    )
 
 
 def _waiting_comments(conn: Store, project: Project) -> int:

@@ -10,7 +10,6 @@ import hmac
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.abc
@@ -20,7 +19,7 @@ import msgspec
 from herdr.daemon.app_context import AppContext, log
 from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import atomic_write
-from herdr.ops.core import Context, check, failure, perform
+from herdr.ops.core import Context, Reply, check, look_up, perform, read_request
 from herdr.store.connection import open_store, transaction
 from herdr.store.rows import Agent, find
 from herdr.tokens import token_hash
@@ -37,7 +36,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     token: str
     operation: str
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     cwd: str = "."
 
 
@@ -110,37 +109,43 @@ def empty(database: Path, app: AppContext, agent_id: int, folder: Path) -> None:
         store.close()
 
 
-def _answer(context: Context, agent: Agent, path: Path) -> dict[str, Any]:
+def _answer(context: Context, agent: Agent, path: Path) -> Reply:
     try:
         envelope = _open(path)
         if not hmac.compare_digest(token_hash(envelope.token), agent.token_hash):
             raise RefusedError(
                 "the token is not the one of this agent", fix="call piloop from the agent's own shell"
             )
-        return {"result": _once(context, agent, envelope)}
+        return Reply(result=msgspec.Raw(_once(context, agent, envelope)))
     except HerdrError as error:
-        return failure(error)
+        return _failure(error)
     except Exception as error:
         log.exception("the request %s failed", path)
-        return failure(HerdrError(f"the daemon could not do this: {type(error).__name__}: {error}"))
+        return _failure(HerdrError(f"the daemon could not do this: {type(error).__name__}: {error}"))
 
 
-def _once(context: Context, agent: Agent, envelope: Envelope) -> Any:
-    """Carry a request out, or give the answer that it was given before a crash."""
+def _failure(error: HerdrError) -> Reply:
+    return Reply(error=error.message, fix=error.fix, exit_code=error.exit_code)
+
+
+def _once(context: Context, agent: Agent, envelope: Envelope) -> bytes:
+    """Carry a request out, or give the answer that it was given before a crash; as JSON."""
     known = context.conn.execute(
         "SELECT answer FROM requests WHERE id = ? AND agent_id = ?", (envelope.id, agent.id)
     ).fetchone()
     if known is not None:
-        return msgspec.json.decode(known[0])
+        return str(known[0]).encode()
     here = msgspec.structs.replace(context, cwd=Path(envelope.cwd))
-    operation, request = check(here, envelope.operation, envelope.arguments)
+    operation = look_up(envelope.operation)
+    check(here, operation)
+    request = read_request(operation, envelope.arguments)
     if not operation.writes:
-        return perform(here, operation, request)
+        return msgspec.json.encode(perform(here, request))
     with transaction(context.conn):
-        answer = perform(here, operation, request)
+        answer = msgspec.json.encode(perform(here, request))
         context.conn.execute(
             "INSERT INTO requests (id, agent_id, answer) VALUES (?, ?, ?)",
-            (envelope.id, agent.id, msgspec.json.encode(answer).decode()),
+            (envelope.id, agent.id, answer.decode()),
         )
     return answer
 

@@ -20,38 +20,7 @@ from herdr.store.rows import Candidate, Measurement, Project, Run, emit, find, g
 LEADERS = PEOPLE | {"research"}
 
 
-class Import(Request, frozen=True, kw_only=True):
-    """A commit of the repo to start from: an id, a branch or a tag."""
-
-    commit: str
-    project: str | None = None
-    summary: str | None = None
-
-
-class Note(Request, frozen=True, kw_only=True):
-    """Why a candidate is worth starting from, and hunches to file as seeds that start from it."""
-
-    candidate: str
-    reason: str
-    follow_up: tuple[str, ...] = ()
-
-
-class Remeasure(Request, frozen=True, kw_only=True):
-    """A candidate to score once more, and why."""
-
-    candidate: str
-    reason: str
-
-
-class Overrule(Request, frozen=True, kw_only=True):
-    """A verdict that the daemon leaves alone, and why."""
-
-    candidate: str
-    verdict: VerdictWord
-    reason: str
-
-
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class CommitImported(msgspec.Struct, frozen=True, kw_only=True):
     """The new candidate; it has a score once the daemon has measured it."""
 
     ref: str
@@ -60,7 +29,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     project: str
 
 
-class Noted(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateNoted(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate with its verdict now, and the seeds that start from it."""
 
     ref: str
@@ -68,7 +37,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[str]
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateJudged(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate, its verdict now, and the head now."""
 
     ref: str
@@ -76,8 +45,43 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     head: str | None
 
 
-@operation("candidate.import", Import, who=LEADERS, writes=True)
-def import_commit(context: Context, request: Import) -> Imported:
+class ImportCommit(Request[CommitImported], frozen=True, kw_only=True):
+    """A commit of the repo to start from: an id, a branch or a tag."""
+
+    operation = "candidate.import"
+    commit: str
+    project: str | None = None
+    summary: str | None = None
+
+
+class NoteCandidate(Request[CandidateNoted], frozen=True, kw_only=True):
+    """Why a candidate is worth starting from, and hunches to file as seeds that start from it."""
+
+    operation = "candidate.note"
+    candidate: str
+    reason: str
+    follow_up: tuple[str, ...] = ()
+
+
+class RemeasureCandidate(Request[CandidateJudged], frozen=True, kw_only=True):
+    """A candidate to score once more, and why."""
+
+    operation = "candidate.remeasure"
+    candidate: str
+    reason: str
+
+
+class OverruleVerdict(Request[CandidateJudged], frozen=True, kw_only=True):
+    """A verdict that the daemon leaves alone, and why."""
+
+    operation = "candidate.verdict"
+    candidate: str
+    verdict: VerdictWord
+    reason: str
+
+
+@operation(ImportCommit, who=LEADERS, writes=True)
+def import_commit(context: Context, request: ImportCommit) -> CommitImported:
     """Register any commit of the repo as a starting point (the page, "Starting points"); it is never a keep.
 
     Raises:
@@ -103,16 +107,17 @@ def import_commit(context: Context, request: Import) -> Imported:
     _want_score(context, project, candidate_id)
     # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
     pin(root, project.name, f"candidate/{candidate_id}", commit)
-    return Imported(ref=ref("candidate", candidate_id), commit=commit, subject=subject, project=project.name)
+    name = ref("candidate", candidate_id)
+    return CommitImported(ref=name, commit=commit, subject=subject, project=project.name)
 
 
-@operation("candidate.note", Note, who=LEADERS, writes=True)
-def note(context: Context, request: Note) -> Noted:
+@operation(NoteCandidate, who=LEADERS, writes=True)
+def note(context: Context, request: NoteCandidate) -> CandidateNoted:
     """Say that a candidate is worth starting from although it is no keep.
 
     A discarded one becomes interesting; one that is not judged yet will.
     """
-    from herdr.ops.idea.filing import Plant, seed
+    from herdr.ops.idea.filing import PlantSeed, seed
 
     candidate = look(context, Candidate, request.candidate)
     name, reason = ref("candidate", candidate.id), _reason(request.reason)
@@ -124,14 +129,14 @@ def note(context: Context, request: Note) -> Noted:
     project = get(context.conn, Project, candidate.project_id)
     named = project.name if context.agent is None else None
     seeds = [
-        seed(context, Plant(hunch=hunch, provenance=name, base=name, project=named)).ref
+        seed(context, PlantSeed(hunch=hunch, provenance=name, base=name, project=named)).ref
         for hunch in request.follow_up
     ]
-    return Noted(ref=name, verdict=get(context.conn, Candidate, candidate.id).verdict, seeds=seeds)
+    return CandidateNoted(ref=name, verdict=get(context.conn, Candidate, candidate.id).verdict, seeds=seeds)
 
 
-@operation("candidate.remeasure", Remeasure, who=PEOPLE, writes=True)
-def remeasure(context: Context, request: Remeasure) -> Judged:
+@operation(RemeasureCandidate, who=PEOPLE, writes=True)
+def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     """Have a candidate scored once more; the new score replaces the old one, and the daemon judges again by it.
 
     Raises:
@@ -167,8 +172,8 @@ def remeasure(context: Context, request: Remeasure) -> Judged:
     return _judged(context.conn, candidate.id)
 
 
-@operation("candidate.verdict", Overrule, who=PEOPLE, writes=True)
-def overrule(context: Context, request: Overrule) -> Judged:
+@operation(OverruleVerdict, who=PEOPLE, writes=True)
+def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
     """Give a candidate a verdict that the daemon never overwrites.
 
     A keep that was made from the head becomes the head; a head that is no keep any more hands over to the keep
@@ -248,10 +253,10 @@ def _reason(text: str) -> str:
     return reason
 
 
-def _judged(conn: Store, candidate_id: int) -> Judged:
+def _judged(conn: Store, candidate_id: int) -> CandidateJudged:
     candidate = get(conn, Candidate, candidate_id)
     head = get(conn, Project, candidate.project_id).head_id
-    return Judged(
+    return CandidateJudged(
         ref=ref("candidate", candidate_id),
         verdict=candidate.verdict,
         head=ref("candidate", head) if head is not None else None,

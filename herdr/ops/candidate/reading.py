@@ -18,29 +18,7 @@ from herdr.store.rows import Candidate, Project, fetch, get
 DIFF_LENGTH = 200_000
 
 
-class ListThem(Request, frozen=True, kw_only=True):
-    """Which candidates to list: the newest of a project, with these verdicts or with any."""
-
-    project: str | None = None
-    verdict: tuple[VerdictWord, ...] = ()
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-
-
-class Which(Request, frozen=True, kw_only=True):
-    """One candidate."""
-
-    candidate: str
-
-
-class Compare(Request, frozen=True, kw_only=True):
-    """A candidate to compare with its parent, or with another one."""
-
-    candidate: str
-    against: str | None = None
-    stat: bool = False
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateList(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates, oldest first, and the metric that their values are of."""
 
     metric: str
@@ -49,7 +27,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateShown(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate with all that belongs to it."""
 
     candidate: CandidateView
@@ -59,7 +37,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     comments: list[CommentView]
 
 
-class Diff(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What leads from one candidate to another; `command` shows all of it when it was cut."""
 
     old: str
@@ -69,8 +47,33 @@ class Diff(msgspec.Struct, frozen=True, kw_only=True):
     command: str
 
 
-@operation("candidate.list", ListThem)
-def list_candidates(context: Context, request: ListThem) -> Listed:
+class ListCandidates(Request[CandidateList], frozen=True, kw_only=True):
+    """Which candidates to list: the newest of a project, with these verdicts or with any."""
+
+    operation = "candidate.list"
+    project: str | None = None
+    verdict: tuple[VerdictWord, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+
+
+class ShowCandidate(Request[CandidateShown], frozen=True, kw_only=True):
+    """One candidate."""
+
+    operation = "candidate.show"
+    candidate: str
+
+
+class CompareCandidates(Request[CandidateDiff], frozen=True, kw_only=True):
+    """A candidate to compare with its parent, or with another one."""
+
+    operation = "candidate.diff"
+    candidate: str
+    against: str | None = None
+    stat: bool = False
+
+
+@operation(ListCandidates)
+def list_candidates(context: Context, request: ListCandidates) -> CandidateList:
     """List the newest candidates of a project with their scores and verdicts."""
     project = project_of(context, request.project)
     verdicts = " ".join(request.verdict)
@@ -79,7 +82,7 @@ def list_candidates(context: Context, request: ListThem) -> Listed:
     total: int = context.conn.execute(f"SELECT count(*) FROM candidates {chosen}", arguments).fetchone()[0]  # noqa: S608
     found = fetch(context.conn, Candidate, f"{chosen} ORDER BY id DESC LIMIT ?", *arguments, request.limit)
     primary = primary_of(project)
-    return Listed(
+    return CandidateList(
         metric=primary.name,
         direction=primary.direction,
         candidates=candidate_views(context.conn, project, found[::-1]),
@@ -87,15 +90,15 @@ def list_candidates(context: Context, request: ListThem) -> Listed:
     )
 
 
-@operation("candidate.show", Which)
-def show(context: Context, request: Which) -> Shown:
+@operation(ShowCandidate)
+def show(context: Context, request: ShowCandidate) -> CandidateShown:
     """Show a candidate with its scores, the runs that made it and what was said about it."""
     candidate = look(context, Candidate, request.candidate)
     project = get(context.conn, Project, candidate.project_id)
     runs = context.conn.execute(
         "SELECT DISTINCT run_id FROM run_commits WHERE candidate_id = ? ORDER BY run_id", (candidate.id,)
     ).fetchall()
-    return Shown(
+    return CandidateShown(
         candidate=candidate_views(context.conn, project, [candidate])[0],
         project=project.name,
         metric=primary_of(project).name,
@@ -104,8 +107,8 @@ def show(context: Context, request: Which) -> Shown:
     )
 
 
-@operation("candidate.diff", Compare)
-def diff(context: Context, request: Compare) -> Diff:
+@operation(CompareCandidates)
+def diff(context: Context, request: CompareCandidates) -> CandidateDiff:
     """Compare a candidate with its parent, or with another one of its project.
 
     Raises:
@@ -127,7 +130,7 @@ def diff(context: Context, request: Compare) -> Diff:
         raise UsageError("the two candidates belong to different projects", fix="name two of one project")
     root = root_of(get(context.conn, Project, candidate.project_id))
     text = diff_text(root, other.commit_sha, candidate.commit_sha, stat=request.stat)
-    return Diff(
+    return CandidateDiff(
         old=ref("candidate", other.id),
         new=ref("candidate", candidate.id),
         text=text[:DIFF_LENGTH],

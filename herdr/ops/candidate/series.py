@@ -11,12 +11,6 @@ from herdr.store.connection import Store
 from herdr.store.rows import Project
 
 
-class Which(Request, frozen=True, kw_only=True):
-    """One project, by its name or a path inside its repo."""
-
-    project: str | None = None
-
-
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate with its score under the present evaluator.
 
@@ -31,7 +25,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class MetricSeries(msgspec.Struct, frozen=True, kw_only=True):
     """All candidates of a project that are to be scored, oldest first, and the metric of their values."""
 
     project: str
@@ -40,12 +34,19 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     moments: list[Moment]
 
 
-@operation("candidate.series", Which)
-def series(context: Context, request: Which) -> Series:
+class ShowSeries(Request[MetricSeries], frozen=True, kw_only=True):
+    """One project, by its name or a path inside its repo."""
+
+    operation = "candidate.series"
+    project: str | None = None
+
+
+@operation(ShowSeries)
+def series(context: Context, request: ShowSeries) -> MetricSeries:
     """Tell how the primary metric went over candidates, time and tokens."""
     project = project_of(context, request.project)
     primary = primary_of(project)
-    return Series(
+    return MetricSeries(
         project=project.name,
         metric=primary.name,
         direction=primary.direction,

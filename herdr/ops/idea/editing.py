@@ -16,9 +16,17 @@ from herdr.ops.why import because, note, reason_of
 from herdr.store.rows import Idea, Project, get, update
 
 
-class Edit(Request, frozen=True, kw_only=True):
+class IdeaEdited(msgspec.Struct, frozen=True, kw_only=True):
+    """The idea as it is now, and what was changed."""
+
+    idea: IdeaView
+    changed: list[str]
+
+
+class EditIdea(Request[IdeaEdited], frozen=True, kw_only=True):
     """New texts and pins of an idea; what is None stays, an empty text is taken away, and so are 0 attempts."""
 
+    operation = "idea.edit"
     idea: str
     title: str | None = None
     hypothesis: str | None = None
@@ -31,31 +39,26 @@ class Edit(Request, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Prioritise(Request, frozen=True, kw_only=True):
+class PrioritiseIdea(Request[IdeaEdited], frozen=True, kw_only=True):
     """How urgent an idea is from now on."""
 
+    operation = "idea.priority"
     idea: str
     priority: Priority
     reason: str | None = None
 
 
-class Rebase(Request, frozen=True, kw_only=True):
+class ChangeBase(Request[IdeaEdited], frozen=True, kw_only=True):
     """The candidate that an idea starts from; None is the head."""
 
+    operation = "idea.base"
     idea: str
     base: str | None = None
     reason: str | None = None
 
 
-class Edited(msgspec.Struct, frozen=True, kw_only=True):
-    """The idea as it is now, and what was changed."""
-
-    idea: IdeaView
-    changed: list[str]
-
-
-@operation("idea.edit", Edit, who=PEOPLE, writes=True)
-def edit(context: Context, request: Edit) -> Edited:
+@operation(EditIdea, who=PEOPLE, writes=True)
+def edit(context: Context, request: EditIdea) -> IdeaEdited:
     """Change the texts and pins of an idea; a run that is under way keeps the brief that it got.
 
     Raises:
@@ -64,7 +67,7 @@ def edit(context: Context, request: Edit) -> Edited:
     """
     idea = look(context, Idea, request.idea)
     project = get(context.conn, Project, idea.project_id)
-    said = {name: getattr(request, name) for name in Edit.__struct_fields__ if name not in ("idea", "reason")}
+    said = {name: getattr(request, name) for name in EditIdea.__struct_fields__ if name not in ("idea", "reason")}
     values: dict[str, Any] = {
         name: value if isinstance(value, int) else optional(value, f"--{name}")
         for name, value in said.items()
@@ -82,15 +85,15 @@ def edit(context: Context, request: Edit) -> Edited:
     return _change(context, idea, values, request.reason)
 
 
-@operation("idea.priority", Prioritise, who=PEOPLE, writes=True)
-def prioritise(context: Context, request: Prioritise) -> Edited:
+@operation(PrioritiseIdea, who=PEOPLE, writes=True)
+def prioritise(context: Context, request: PrioritiseIdea) -> IdeaEdited:
     """Say how urgent an idea is."""
     idea = look(context, Idea, request.idea)
     return _change(context, idea, {"priority": request.priority}, request.reason)
 
 
-@operation("idea.base", Rebase, who=PEOPLE, writes=True)
-def rebase(context: Context, request: Rebase) -> Edited:
+@operation(ChangeBase, who=PEOPLE, writes=True)
+def rebase(context: Context, request: ChangeBase) -> IdeaEdited:
     """Pin what the next run of an idea starts from, or let it start from the head.
 
     Raises:
@@ -101,7 +104,7 @@ def rebase(context: Context, request: Rebase) -> Edited:
     return _change(context, idea, {"base_id": base}, request.reason)
 
 
-def _change(context: Context, idea: Idea, values: dict[str, Any], said: str | None) -> Edited:
+def _change(context: Context, idea: Idea, values: dict[str, Any], said: str | None) -> IdeaEdited:
     changed = {name: value for name, value in values.items() if getattr(idea, name) != value}
     reason = reason_of(said)
     if changed:
@@ -111,7 +114,7 @@ def _change(context: Context, idea: Idea, values: dict[str, Any], said: str | No
     if changed and reason is not None:
         what = ", ".join(_told(idea, name, value) for name, value in changed.items())
         note(context, ("idea", idea.id), idea.project_id, f"{what}: {reason}")
-    return Edited(idea=idea_view(get(context.conn, Idea, idea.id)), changed=names)
+    return IdeaEdited(idea=idea_view(get(context.conn, Idea, idea.id)), changed=names)
 
 
 def _told(idea: Idea, name: str, value: object) -> str:

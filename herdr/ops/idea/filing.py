@@ -27,9 +27,28 @@ Priority = Annotated[int, msgspec.Meta(ge=0, le=4)]
 Attempts = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
-class Add(Request, frozen=True, kw_only=True):
+class SimilarIdea(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier idea whose title says nearly the same."""
+
+    ref: str
+    title: str
+    status: str
+
+
+class IdeaFiled(msgspec.Struct, frozen=True, kw_only=True):
+    """The idea or seed, and the earlier ideas that are like it."""
+
+    ref: str
+    title: str
+    status: str
+    project: str
+    like: list[SimilarIdea]
+
+
+class AddIdea(Request[IdeaFiled], frozen=True, kw_only=True):
     """An idea to file; `after` and `supersedes` name other ideas, `base` a candidate to start from."""
 
+    operation = "idea.add"
     title: str
     project: str | None = None
     hypothesis: str = ""
@@ -46,9 +65,10 @@ class Add(Request, frozen=True, kw_only=True):
     supersedes: tuple[str, ...] = ()
 
 
-class Plant(Request, frozen=True, kw_only=True):
+class PlantSeed(Request[IdeaFiled], frozen=True, kw_only=True):
     """A seed to file: a hunch, and pointers to what prompted it."""
 
+    operation = "idea.seed"
     hunch: str
     provenance: str
     project: str | None = None
@@ -57,9 +77,10 @@ class Plant(Request, frozen=True, kw_only=True):
     priority: Priority = 2
 
 
-class Develop(Request, frozen=True, kw_only=True):
+class DevelopSeed(Request[IdeaFiled], frozen=True, kw_only=True):
     """What makes an idea of a seed; `check` is the cheapest one that could kill it, `metric` decides success."""
 
+    operation = "idea.develop"
     idea: str
     hypothesis: str
     evidence: str
@@ -79,26 +100,8 @@ class Develop(Request, frozen=True, kw_only=True):
     supersedes: tuple[str, ...] = ()
 
 
-class Like(msgspec.Struct, frozen=True, kw_only=True):
-    """An earlier idea whose title says nearly the same."""
-
-    ref: str
-    title: str
-    status: str
-
-
-class Filed(msgspec.Struct, frozen=True, kw_only=True):
-    """The idea or seed, and the earlier ideas that are like it."""
-
-    ref: str
-    title: str
-    status: str
-    project: str
-    like: list[Like]
-
-
-@operation("idea.add", Add, who=AUTHORS, writes=True)
-def add(context: Context, request: Add) -> Filed:
+@operation(AddIdea, who=AUTHORS, writes=True)
+def add(context: Context, request: AddIdea) -> IdeaFiled:
     """File an idea.
 
     Raises:
@@ -114,11 +117,11 @@ def add(context: Context, request: Add) -> Filed:
     values = {"title": title, "status": status, "priority": request.priority}
     idea_id = _insert(context, project, {**values, **_texts(request), **_pins(context, project, request)})
     link(context, get(context.conn, Idea, idea_id), request.after, request.supersedes)
-    return Filed(ref=ref("idea", idea_id), title=title, status=status, project=project.name, like=like)
+    return IdeaFiled(ref=ref("idea", idea_id), title=title, status=status, project=project.name, like=like)
 
 
-@operation("idea.seed", Plant, who=SEEDERS, writes=True)
-def seed(context: Context, request: Plant) -> Filed:
+@operation(PlantSeed, who=SEEDERS, writes=True)
+def seed(context: Context, request: PlantSeed) -> IdeaFiled:
     """File a hunch, for research to develop or to reject.
 
     Raises:
@@ -136,11 +139,11 @@ def seed(context: Context, request: Plant) -> Filed:
         "family": optional(request.family, "a family"),
     }
     idea_id = _insert(context, project, {**values, "base_id": base_of(context, project, request.base)})
-    return Filed(ref=ref("idea", idea_id), title=title, status="seed", project=project.name, like=like)
+    return IdeaFiled(ref=ref("idea", idea_id), title=title, status="seed", project=project.name, like=like)
 
 
-@operation("idea.develop", Develop, who=AUTHORS, writes=True)
-def develop(context: Context, request: Develop) -> Filed:
+@operation(DevelopSeed, who=AUTHORS, writes=True)
+def develop(context: Context, request: DevelopSeed) -> IdeaFiled:
     """Make a defined idea of a seed.
 
     Raises:
@@ -166,7 +169,7 @@ def develop(context: Context, request: Develop) -> Filed:
     with because(context.conn, f"developed: {first_line(found.hypothesis)}"):
         update(context.conn, Idea, idea.id, {**values, **said, "actor": context.actor})
     link(context, idea, request.after, request.supersedes)
-    return Filed(ref=name, title=title, status=status, project=project.name, like=like)
+    return IdeaFiled(ref=name, title=title, status=status, project=project.name, like=like)
 
 
 def _insert(context: Context, project: Project, values: dict[str, Any]) -> int:
@@ -174,7 +177,7 @@ def _insert(context: Context, project: Project, values: dict[str, Any]) -> int:
     return insert(context.conn, Idea, row)
 
 
-def _texts(request: Add) -> dict[str, Any]:
+def _texts(request: AddIdea) -> dict[str, Any]:
     return {
         "hypothesis": text_of(request.hypothesis, "a hypothesis"),
         "plan": optional(request.plan, "a plan"),
@@ -183,7 +186,7 @@ def _texts(request: Add) -> dict[str, Any]:
     }
 
 
-def _pins(context: Context, project: Project, request: Add | Develop) -> dict[str, Any]:
+def _pins(context: Context, project: Project, request: AddIdea | DevelopSeed) -> dict[str, Any]:
     if request.harness is not None:
         check_harness(project, request.harness)
     return {
@@ -194,7 +197,7 @@ def _pins(context: Context, project: Project, request: Add | Develop) -> dict[st
     }
 
 
-def _needed(request: Develop, field: str) -> str:
+def _needed(request: DevelopSeed, field: str) -> str:
     text = text_of(getattr(request, field), f"--{field}")
     if not text:
         raise UsageError(f"--{field} is empty", fix="say in a sentence what you found out")
@@ -244,7 +247,7 @@ def refuse_known(conn: Store, project: Project, title: str, *, but: int | None =
         )
 
 
-def _compare(conn: Store, project: Project, title: str, *, but: int | None = None) -> list[Like]:
+def _compare(conn: Store, project: Project, title: str, *, but: int | None = None) -> list[SimilarIdea]:
     """Refuse a title that is there already, and find those that nearly are."""
     refuse_known(conn, project, title, but=but)
     words = " OR ".join(f'"{word}"' for word in words_of(title))
@@ -256,7 +259,7 @@ def _compare(conn: Store, project: Project, title: str, *, but: int | None = Non
         (f"title : ({words})", project.id, but, COMPARED),
     ).fetchall()
     wanted = nearest(title, [(row[0], row[1]) for row in rows])
-    return [Like(ref=ref("idea", row[0]), title=row[1], status=row[2]) for row in rows if row[0] in wanted]
+    return [SimilarIdea(ref=ref("idea", row[0]), title=row[1], status=row[2]) for row in rows if row[0] in wanted]
 
 
 def base_of(context: Context, project: Project, name: str | None) -> int | None:

@@ -17,7 +17,15 @@ from herdr.store.connection import Store
 from herdr.store.rows import Idea, emit
 
 
-class Change(Request, frozen=True, kw_only=True):
+class LinksChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """All the links of an idea as they are now."""
+
+    ref: str
+    after: list[str]
+    supersedes: list[str]
+
+
+class LinkChange(Request[LinksChanged], frozen=True, kw_only=True):
     """Links of an idea to other ideas, and why."""
 
     idea: str
@@ -26,16 +34,20 @@ class Change(Request, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Linked(msgspec.Struct, frozen=True, kw_only=True):
-    """All the links of an idea as they are now."""
+class LinkIdea(LinkChange, frozen=True, kw_only=True):
+    """Links to make."""
 
-    ref: str
-    after: list[str]
-    supersedes: list[str]
+    operation = "idea.link"
 
 
-@operation("idea.link", Change, who=PEOPLE, writes=True)
-def add_links(context: Context, request: Change) -> Linked:
+class UnlinkIdea(LinkChange, frozen=True, kw_only=True):
+    """Links to take away."""
+
+    operation = "idea.unlink"
+
+
+@operation(LinkIdea, who=PEOPLE, writes=True)
+def add_links(context: Context, request: LinkIdea) -> LinksChanged:
     """Have an idea wait for others, or replace them.
 
     Raises:
@@ -52,8 +64,8 @@ def add_links(context: Context, request: Change) -> Linked:
     return _told(context, idea, request, "linked", reason)
 
 
-@operation("idea.unlink", Change, who=PEOPLE, writes=True)
-def remove_links(context: Context, request: Change) -> Linked:
+@operation(UnlinkIdea, who=PEOPLE, writes=True)
+def remove_links(context: Context, request: UnlinkIdea) -> LinksChanged:
     """Take links away; an idea that was rejected because of one stays rejected.
 
     Raises:
@@ -143,13 +155,13 @@ def links_among(conn: Store, ideas: Sequence[int]) -> tuple[list[Link], Mapping[
     return links, dict(statuses)
 
 
-def _prepare(context: Context, request: Change) -> tuple[Idea, str | None]:
+def _prepare(context: Context, request: LinkChange) -> tuple[Idea, str | None]:
     if not request.after and not request.supersedes:
         raise UsageError("no link was named", fix="add --after idea#N or --supersedes idea#N")
     return look(context, Idea, request.idea), reason_of(request.reason)
 
 
-def _told(context: Context, idea: Idea, request: Change, word: str, reason: str | None) -> Linked:
+def _told(context: Context, idea: Idea, request: LinkChange, word: str, reason: str | None) -> LinksChanged:
     if reason is not None:
         named = ", ".join(
             f"{kind} {ref('idea', look(context, Idea, name).id)}"
@@ -159,7 +171,7 @@ def _told(context: Context, idea: Idea, request: Change, word: str, reason: str 
         note(context, ("idea", idea.id), idea.project_id, f"{word} ({named}): {reason}")
     links, _ = links_among(context.conn, [idea.id])
     own = [one for one in links if one.idea == idea.id]
-    return Linked(
+    return LinksChanged(
         ref=ref("idea", idea.id),
         after=[ref("idea", one.target) for one in own if one.kind == "after"],
         supersedes=[ref("idea", one.target) for one in own if one.kind == "supersedes"],

@@ -15,14 +15,7 @@ from herdr.store.connection import Store
 from herdr.store.rows import Idea, Run, find, update
 
 
-class Which(Request, frozen=True, kw_only=True):
-    """One idea, and why it moves."""
-
-    idea: str
-    reason: str | None = None
-
-
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
+class IdeaMoved(msgspec.Struct, frozen=True, kw_only=True):
     """An idea, the status that it had and the one that it has; `run` is its run that goes on, if one does."""
 
     ref: str
@@ -32,20 +25,51 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
 
 
-@operation("idea.approve", Which, who=frozenset({"human"}), writes=True)
-def approve(context: Context, request: Which) -> Moved:
+class MoveIdea(Request[IdeaMoved], frozen=True, kw_only=True):
+    """One idea, and why it moves."""
+
+    idea: str
+    reason: str | None = None
+
+
+class ApproveIdea(MoveIdea, frozen=True, kw_only=True):
+    """An idea that may run."""
+
+    operation = "idea.approve"
+
+
+class ParkIdea(MoveIdea, frozen=True, kw_only=True):
+    """An idea to set aside for now."""
+
+    operation = "idea.park"
+
+
+class RejectIdea(MoveIdea, frozen=True, kw_only=True):
+    """An idea that never runs."""
+
+    operation = "idea.reject"
+
+
+class ReadyIdea(MoveIdea, frozen=True, kw_only=True):
+    """An idea that runs, or runs again."""
+
+    operation = "idea.ready"
+
+
+@operation(ApproveIdea, who=frozenset({"human"}), writes=True)
+def approve(context: Context, request: ApproveIdea) -> IdeaMoved:
     """Let a proposed idea run; see `_move`."""
     return _move(context, request, "approve", "approved")
 
 
-@operation("idea.park", Which, who=PEOPLE, writes=True)
-def park(context: Context, request: Which) -> Moved:
+@operation(ParkIdea, who=PEOPLE, writes=True)
+def park(context: Context, request: ParkIdea) -> IdeaMoved:
     """Set an idea aside for now; see `_move`."""
     return _move(context, request, "park", "parked")
 
 
-@operation("idea.reject", Which, who=PEOPLE | {"research"}, writes=True)
-def reject(context: Context, request: Which) -> Moved:
+@operation(RejectIdea, who=PEOPLE | {"research"}, writes=True)
+def reject(context: Context, request: RejectIdea) -> IdeaMoved:
     """Have an idea never run; research rejects seeds, and says which earlier work settled them. See `_move`."""
     if context.role not in PEOPLE and not reason_of(request.reason):
         raise UsageError(
@@ -55,8 +79,8 @@ def reject(context: Context, request: Which) -> Moved:
     return _move(context, request, "reject", "rejected")
 
 
-@operation("idea.ready", Which, who=PEOPLE, writes=True)
-def ready(context: Context, request: Which) -> Moved:
+@operation(ReadyIdea, who=PEOPLE, writes=True)
+def ready(context: Context, request: ReadyIdea) -> IdeaMoved:
     """Have an idea run (again); what was never developed becomes a seed again. See `_move`."""
     idea = look(context, Idea, request.idea)
     unsettled = find(context.conn, Run, "WHERE idea_id = ? AND settled_at IS NULL", idea.id)
@@ -86,7 +110,7 @@ def is_hunch(conn: Store, idea_id: int) -> bool:
     )
 
 
-def _move(context: Context, request: Which, name: str, past: str) -> Moved:
+def _move(context: Context, request: MoveIdea, name: str, past: str) -> IdeaMoved:
     """Make a move.
 
     Raises:
@@ -105,7 +129,7 @@ def _move(context: Context, request: Which, name: str, past: str) -> Moved:
     if reason is not None:
         note(context, ("idea", idea.id), idea.project_id, f"{past}: {reason}", decides=True)
     run = find(context.conn, Run, "WHERE idea_id = ? AND state IN ('queued', 'running')", idea.id)
-    return Moved(
+    return IdeaMoved(
         ref=ref("idea", idea.id),
         title=idea.title,
         old=idea.status,

@@ -22,29 +22,14 @@ ORDER: tuple[IdeaStatus, ...] = ("seed", "proposed", "ready", "scheduled", "park
 ENDED = frozenset({"done", "rejected"})
 
 
-class Which(Request, frozen=True, kw_only=True):
-    """One idea."""
-
-    idea: str
-
-
-class ListThem(Request, frozen=True, kw_only=True):
-    """Which ideas to list: of one project, in these states or in any, at most so many."""
-
-    project: str | None = None
-    status: tuple[IdeaStatus, ...] = ()
-    family: str | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class IdeaList(msgspec.Struct, frozen=True, kw_only=True):
     """Ideas: seeds first, then the most urgent; the newest of those that have ended come last."""
 
     ideas: list[IdeaView]
     left_out: int
 
 
-class Links(msgspec.Struct, frozen=True, kw_only=True):
+class IdeaLinks(msgspec.Struct, frozen=True, kw_only=True):
     """What an idea is linked with."""
 
     after: list[str]
@@ -53,18 +38,35 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     superseded_by: list[str]
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class IdeaShown(msgspec.Struct, frozen=True, kw_only=True):
     """An idea with all that belongs to it."""
 
     idea: IdeaView
     project: str
-    links: Links
+    links: IdeaLinks
     runs: list[RunView]
     comments: list[CommentView]
 
 
-@operation("idea.list", ListThem)
-def list_ideas(context: Context, request: ListThem) -> Listed:
+class ListIdeas(Request[IdeaList], frozen=True, kw_only=True):
+    """Which ideas to list: of one project, in these states or in any, at most so many."""
+
+    operation = "idea.list"
+    project: str | None = None
+    status: tuple[IdeaStatus, ...] = ()
+    family: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
+
+
+class ShowIdea(Request[IdeaShown], frozen=True, kw_only=True):
+    """One idea."""
+
+    operation = "idea.show"
+    idea: str
+
+
+@operation(ListIdeas)
+def list_ideas(context: Context, request: ListIdeas) -> IdeaList:
     """List the ideas of a project; it costs what it lists, however long the campaign."""
     project = project_of(context, request.project)
     statuses = [status for status in ORDER if not request.status or status in request.status]
@@ -73,7 +75,7 @@ def list_ideas(context: Context, request: ListThem) -> Listed:
         if len(ideas) < request.limit:
             ideas += _of_status(context.conn, project, status, request.family, request.limit - len(ideas))
     total = _count(context.conn, project, statuses, request.family)
-    return Listed(ideas=idea_views(context.conn, ideas), left_out=total - len(ideas))
+    return IdeaList(ideas=idea_views(context.conn, ideas), left_out=total - len(ideas))
 
 
 def _of_status(conn: Store, project: Project, status: IdeaStatus, family: str | None, limit: int) -> list[Idea]:
@@ -112,16 +114,16 @@ def idea_views(conn: Store, ideas: Sequence[Idea]) -> list[IdeaView]:
     ]
 
 
-@operation("idea.show", Which)
-def show(context: Context, request: Which) -> Shown:
+@operation(ShowIdea)
+def show(context: Context, request: ShowIdea) -> IdeaShown:
     """Show an idea with its links, runs and comments."""
     idea = look(context, Idea, request.idea)
     links, _ = links_among(context.conn, [idea.id])
     runs = fetch(context.conn, Run, "WHERE idea_id = ? ORDER BY id", idea.id)
-    return Shown(
+    return IdeaShown(
         idea=idea_views(context.conn, [idea])[0],
         project=get(context.conn, Project, idea.project_id).name,
-        links=Links(
+        links=IdeaLinks(
             after=[ref("idea", link.target) for link in links if link.idea == idea.id and link.kind == "after"],
             before=[ref("idea", link.idea) for link in links if link.target == idea.id and link.kind == "after"],
             supersedes=[
