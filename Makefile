@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# CI puts a runner here that gives what failed a second try.
+PYTEST := $(BIN)/pytest
 # Twice the cores: half of the tests wait for tmux, git or a daemon at any moment.
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 # What `pip install` depends on; a change of it installs again.
@@ -20,11 +22,11 @@ lint: .venv/dev
 	@$(BIN)/mypy
 
 unit: .venv/dev
-	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+	@$(PYTEST) -q -n $(WORKERS) --dist worksteal
 
 # Whole lives of a polyresearch project on the two GitHub stand-ins; CI runs it too.
 test-stand-ins: .venv/dev
-	@STAND_INS=1 $(BIN)/pytest -q -n $(WORKERS) --dist worksteal tests/polyresearch/commands/test_life.py
+	@STAND_INS=1 $(PYTEST) -q -n $(WORKERS) --dist worksteal tests/polyresearch/commands/test_life.py
 
 bench: .venv/dev
 	@$(BIN)/python -m bench
