@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Literal
 
 import msgspec
 
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus, LinkKind
 
 NEVER_RAN: frozenset[IdeaStatus] = frozenset({"seed", "proposed", "ready"})
 
@@ -17,7 +16,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
     idea: int
     target: int
-    kind: Literal["after", "supersedes"]
+    kind: LinkKind
 
 
 class Superseded(msgspec.Struct, frozen=True, kw_only=True):

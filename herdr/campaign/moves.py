@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError
 
 HUMAN = frozenset({"human"})
@@ -25,27 +27,27 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     who: frozenset[str]
 
 
-def _move(name: str, sources: str, to: IdeaStatus, who: frozenset[str]) -> Move:
-    return Move(name=name, sources=frozenset(sources.split()), to=to, who=who)  # type: ignore[arg-type]
+def _move(name: str, sources: Sequence[IdeaStatus], to: IdeaStatus, who: frozenset[str]) -> Move:
+    return Move(name=name, sources=frozenset(sources), to=to, who=who)
 
 
 #: A person may park or reject what is scheduled: its run goes on, and the daemon then leaves the idea alone. Only
 #: a human approves, because that is what `proposed` waits for. What was never developed cannot become ready: it
 #: becomes the seed again that it was.
 MOVES = (
-    _move("approve", "proposed", "ready", HUMAN),
-    _move("develop", "seed", "ready", AUTHORS),
-    _move("propose", "seed", "proposed", AUTHORS),
-    _move("park", "seed proposed ready scheduled", "parked", PEOPLE),
-    _move("reject", "seed proposed ready scheduled parked", "rejected", PEOPLE),
-    _move("reject", "seed", "rejected", frozenset({"research"})),
-    _move("ready", "parked rejected done", "ready", PEOPLE),
-    _move("reopen", "parked rejected", "seed", PEOPLE),
-    _move("schedule", "ready", "scheduled", DAEMON),
-    _move("retry", "scheduled", "ready", DAEMON),
-    _move("finish", "scheduled", "done", DAEMON),
-    _move("park", "scheduled", "parked", DAEMON),
-    _move("supersede", "seed proposed ready", "rejected", DAEMON),
+    _move("approve", ("proposed",), "ready", HUMAN),
+    _move("develop", ("seed",), "ready", AUTHORS),
+    _move("propose", ("seed",), "proposed", AUTHORS),
+    _move("park", ("seed", "proposed", "ready", "scheduled"), "parked", PEOPLE),
+    _move("reject", ("seed", "proposed", "ready", "scheduled", "parked"), "rejected", PEOPLE),
+    _move("reject", ("seed",), "rejected", frozenset({"research"})),
+    _move("ready", ("parked", "rejected", "done"), "ready", PEOPLE),
+    _move("reopen", ("parked", "rejected"), "seed", PEOPLE),
+    _move("schedule", ("ready",), "scheduled", DAEMON),
+    _move("retry", ("scheduled",), "ready", DAEMON),
+    _move("finish", ("scheduled",), "done", DAEMON),
+    _move("park", ("scheduled",), "parked", DAEMON),
+    _move("supersede", ("seed", "proposed", "ready"), "rejected", DAEMON),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from herdr.campaign.words import IdeaStatus, RunEnd, RunState
+from herdr.contract.words import IdeaStatus, RunEnd, RunState
 
 #: An agent that ends this soon (seconds) and left nothing never really started.
 START_SECONDS = 120.0
@@ -52,10 +52,13 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the run from now on, its typed end, the same in words, and whether it was an attempt."""
+    """The state of the run from now on, its typed end, the same in words, and whether it was an attempt.
+
+    A run that goes back to the queue has no end yet.
+    """
 
     state: RunState
-    end: RunEnd
+    end: RunEnd | None
     detail: str
     counts: bool = True
 
@@ -116,7 +119,7 @@ def _stopped(facts: RunFacts) -> Outcome | None:
         return Outcome(state="timed_out", end="timed_out", detail="ran until its timeout")
     if facts.lost:
         detail = "its tmux server or its machine went away"
-        return Outcome(state="queued", end="lost", detail=detail, counts=False)
+        return Outcome(state="queued", end=None, detail=detail, counts=False)
     return None
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from herdr.campaign.words import Direction
 from herdr.config.structs import Spend, Stop
+from herdr.contract.words import Direction
 
 #: Seconds that agents have to wrap up once the campaign has stopped.
 WRAP_UP = 600.0

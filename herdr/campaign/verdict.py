@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import msgspec
 
-from herdr.campaign.words import Direction, MetricRole, VerdictWord
+from herdr.contract.words import Direction, MetricRole, VerdictCause, VerdictRule, VerdictWord
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +37,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict, the rule that decided, and why, with its numbers; `cause` is set when a trailer changed it."""
 
     verdict: VerdictWord
-    rule: str
+    rule: VerdictRule
     reason: str
-    cause: str | None = None
+    cause: VerdictCause | None = None
 
 
 class _Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from msgspec import Meta
 from herdr.config import checks
 from herdr.config.protect import default_patterns
 from herdr.contract.harness import Cause
+from herdr.contract.words import Direction, MetricRole, ResearchTrigger, RuntimeName, WatchdogTrigger
 from herdr.errors import UsageError
 
 Seconds = Annotated[float, Meta(gt=0)]
@@ -37,16 +38,13 @@ Variable = Annotated[str, Meta(extra={"check": checks.variable})]
 Environment = Annotated[dict[str, Word], Meta(extra={"check": checks.variables})]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Dialog = tuple[Name, tuple[Name, ...]]
-MetricRole = Literal["primary", "guardrail", "watch"]
-WatchdogTrigger = Literal["incident", "interval", "closing"]
-ResearchTrigger = Literal["seed", "low_water"]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """A number that the evaluator prints. `margin` and `floor` are in the metric's own unit."""
 
     name: MetricName
-    direction: Literal["higher", "lower"]
+    direction: Direction
     role: Annotated[MetricRole, Meta(extra={"words": get_args(MetricRole)})] = "watch"
     track: Name | None = None
     margin: Annotated[float, Meta(ge=0)] | None = None
@@ -246,7 +244,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_evaluations: Count = 1
     protect: tuple[Pattern, ...] | None = None
     attempts: Count = 2
-    runtime: Literal["subprocess", "herdr"] = "subprocess"
+    runtime: RuntimeName = "subprocess"
     harnesses: Names | None = None
     model: dict[str, Name] = {}
     max_concurrent: dict[str, Count] = {}

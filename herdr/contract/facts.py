@@ -7,6 +7,20 @@ from pathlib import Path
 from typing import Literal
 
 from herdr.contract import Struct
+from herdr.contract.harness import AgentState, Cause
+from herdr.contract.words import (
+    AgentRole,
+    CommentKind,
+    Direction,
+    IdeaStatus,
+    MetricRole,
+    Origin,
+    RunEnd,
+    RunState,
+    SweepRole,
+    SweepTrigger,
+    VerdictWord,
+)
 
 
 class ProjectInfo(Struct, frozen=True, kw_only=True):
@@ -26,7 +40,7 @@ class IdeaInfo(Struct, frozen=True, kw_only=True):
     title: str
     hypothesis: str
     plan: str | None
-    status: str
+    status: IdeaStatus
     priority: int
     source: str
     family: str | None = None
@@ -40,12 +54,12 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     project_id: int
     idea_id: int
     number: int
-    state: str
+    state: RunState
     harness: str
     model: str | None
     branch: str | None
     worktree: Path | None
-    end: str | None = None
+    end: RunEnd | None = None
     end_detail: str | None = None
 
 
@@ -56,10 +70,10 @@ class AgentInfo(Struct, frozen=True, kw_only=True):
     name: str
     project_id: int
     run_id: int | None
-    role: str
+    role: AgentRole
     harness: str
-    state: str
-    cause: str | None
+    state: AgentState
+    cause: Cause | None
     started_at: str | None
     ended_at: str | None
 
@@ -73,8 +87,8 @@ class CandidateInfo(Struct, frozen=True, kw_only=True):
     commit: str
     tree: str
     subject: str
-    origin: str
-    verdict: str | None
+    origin: Origin
+    verdict: VerdictWord | None
     reason: str | None
 
 
@@ -94,7 +108,7 @@ class CommentInfo(Struct, frozen=True, kw_only=True):
 
     id: int
     target: str
-    kind: str
+    kind: CommentKind
     author: str
     body: str
     created_at: str
@@ -175,8 +189,8 @@ class SweepInfo(Struct, frozen=True, kw_only=True):
 
     id: int
     project_id: int
-    role: str
-    trigger: str
+    role: SweepRole
+    trigger: SweepTrigger
     ideas: int = 0
     seeds: Sequence[SeedInfo] = ()
     incidents: Sequence[str] = ()
@@ -191,7 +205,7 @@ class BriefContext(Struct, frozen=True, kw_only=True):
 
     project: ProjectInfo
     agent: str
-    role: str
+    role: AgentRole
     run: RunInfo | None = None
     idea: IdeaInfo | None = None
     sweep: SweepInfo | None = None
@@ -201,7 +215,7 @@ class BriefContext(Struct, frozen=True, kw_only=True):
     base: CandidateInfo
     base_metrics: Mapping[str, float]
     bar: CandidateInfo
-    metrics: Sequence[tuple[str, str, str]]
+    metrics: Sequence[tuple[str, Direction, MetricRole]]
     """(name, direction, role) of each metric, the primary first."""
     recent: Sequence[tuple[CandidateInfo, Mapping[str, float]]]
     comments: Sequence[CommentInfo]

@@ -8,7 +8,7 @@ import msgspec
 
 from herdr.campaign.moves import move
 from herdr.campaign.text import ref
-from herdr.campaign.words import RunState
+from herdr.contract.words import RunState
 from herdr.errors import RefusedError
 from herdr.ops.agent import request_cancel
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
@@ -218,7 +218,7 @@ def requeue(context: Context, request: RequeueRun) -> RunRequeued:
         )
     idea = get(context.conn, Idea, run.idea_id)
     if idea.status != "ready":
-        move(ref("idea", idea.id), "ready", idea.status, context.role)  # type: ignore[arg-type]
+        move(ref("idea", idea.id), "ready", idea.status, context.role)
     update(context.conn, Run, run.id, {"counts": 0, "actor": context.actor})
     with because(context.conn, reason):
         update(context.conn, Idea, idea.id, {"status": "ready", "actor": context.actor})

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
 

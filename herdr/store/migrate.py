@@ -162,6 +162,8 @@ def apply(connection: sqlite3.Connection, step: Step, path: Path) -> None:
     """Make one step of the schema, whole or not at all."""
     # Rebuilding a table needs foreign keys off, which works only outside a transaction; they are checked below.
     connection.execute("PRAGMA foreign_keys = OFF")
+    # Whatever else names the table goes on naming it, and is not looked through while it is away.
+    connection.execute("PRAGMA legacy_alter_table = ON")
     try:
         connection.executescript(f"BEGIN IMMEDIATE;\n{step.sql}")
         orphans = connection.execute("PRAGMA foreign_key_check").fetchall()

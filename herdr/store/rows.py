@@ -5,9 +5,60 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
+
+from herdr.contract.harness import AgentState, Cause
+from herdr.contract.words import (
+    AgentRole,
+    AnomalyKind,
+    CommentKind,
+    IdeaStatus,
+    MeasurementPurpose,
+    MeasurementState,
+    MessageKind,
+    MessageState,
+    Origin,
+    ProjectState,
+    RunEnd,
+    RunState,
+    RuntimeName,
+    SweepRole,
+    SweepState,
+    SweepTrigger,
+    TargetKind,
+    VerdictCause,
+    VerdictRule,
+    VerdictWord,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from herdr.store.columns import (
+        AgentChanges,
+        AnomalyChanges,
+        CandidateChanges,
+        CommentChanges,
+        EvaluatorChanges,
+        IdeaChanges,
+        MeasurementChanges,
+        MessageChanges,
+        NewAgent,
+        NewAnomaly,
+        NewCandidate,
+        NewComment,
+        NewEvaluator,
+        NewIdea,
+        NewMeasurement,
+        NewMessage,
+        NewRun,
+        NewSweep,
+        ProjectChanges,
+        RunChanges,
+        SweepChanges,
+    )
 
 T = TypeVar("T", bound="Row")
 
@@ -25,7 +76,7 @@ class Project(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "projects"
     name: str
     path: str
-    state: str
+    state: ProjectState
     state_reason: str | None
     stopped_at: str | None
     stopped_by: str
@@ -39,6 +90,16 @@ class Project(Row, frozen=True, kw_only=True):
     evaluator_id: int | None
     head_id: int | None
 
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[ProjectChanges]) -> int:
+        """Enter a project; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[ProjectChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
+
 
 class Evaluator(Row, frozen=True, kw_only=True):
     """What makes two scores comparable, and the commit that the protected files are taken from."""
@@ -49,6 +110,16 @@ class Evaluator(Row, frozen=True, kw_only=True):
     commit_sha: str
     definition: str
 
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewEvaluator]) -> int:
+        """Enter an evaluator; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[EvaluatorChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
+
 
 class Idea(Row, frozen=True, kw_only=True):
     """One thing to test."""
@@ -58,7 +129,7 @@ class Idea(Row, frozen=True, kw_only=True):
     title: str
     hypothesis: str
     plan: str | None
-    status: str
+    status: IdeaStatus
     priority: int
     harness: str | None
     model: str | None
@@ -72,6 +143,16 @@ class Idea(Row, frozen=True, kw_only=True):
     sweeps: int
     created_at: str
 
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewIdea]) -> int:
+        """Enter an idea; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[IdeaChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
+
 
 class Run(Row, frozen=True, kw_only=True):
     """One attempt at an idea."""
@@ -80,8 +161,8 @@ class Run(Row, frozen=True, kw_only=True):
     project_id: int
     idea_id: int
     number: int
-    state: str
-    end_cause: str | None
+    state: RunState
+    end_cause: RunEnd | None
     end_detail: str | None
     counts: bool
     base_id: int
@@ -98,16 +179,26 @@ class Run(Row, frozen=True, kw_only=True):
     finished_at: str | None
     settled_at: str | None
 
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewRun]) -> int:
+        """Enter a run; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[RunChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
+
 
 class Sweep(Row, frozen=True, kw_only=True):
     """Work of a research or watchdog agent, which tries no idea; `ideas` is how many it may file of its own."""
 
     table: ClassVar[str] = "sweeps"
     project_id: int
-    role: str
-    trigger: str
+    role: SweepRole
+    trigger: SweepTrigger
     ideas: int
-    state: str
+    state: SweepState
     end_detail: str | None
     base_id: int
     harness: str
@@ -120,19 +211,39 @@ class Sweep(Row, frozen=True, kw_only=True):
     started_at: str | None
     finished_at: str | None
 
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewSweep]) -> int:
+        """Enter a sweep; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[SweepChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
+
 
 class Anomaly(Row, frozen=True, kw_only=True):
     """Something that the watchdog is told of; an incident asks for a sweep of its own."""
 
     table: ClassVar[str] = "anomalies"
     project_id: int
-    kind: str
+    kind: AnomalyKind
     target_kind: str
     target_id: int
     detail: str
     incident: bool
     sweep_id: int | None
     at: str
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewAnomaly]) -> int:
+        """Enter an anomaly; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[AnomalyChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
 
 class Agent(Row, frozen=True, kw_only=True):
@@ -142,12 +253,12 @@ class Agent(Row, frozen=True, kw_only=True):
     project_id: int
     run_id: int | None
     sweep_id: int | None
-    role: str
+    role: AgentRole
     harness: str
     model: str | None
-    runtime: str
-    state: str
-    cause: str | None
+    runtime: RuntimeName
+    state: AgentState
+    cause: Cause | None
     cause_detail: str | None
     failed_start: bool
     session_id: str
@@ -169,6 +280,16 @@ class Agent(Row, frozen=True, kw_only=True):
     tokens_cached: int | None
     cost: float | None
     last_line: str | None
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewAgent]) -> int:
+        """Enter an agent; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[AgentChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
     @property
     def name(self) -> str:
@@ -192,10 +313,10 @@ class Candidate(Row, frozen=True, kw_only=True):
     tree_sha: str
     commit_sha: str
     subject: str
-    origin: str
-    verdict: str | None
-    cause: str | None
-    rule: str | None
+    origin: Origin
+    verdict: VerdictWord | None
+    cause: VerdictCause | None
+    rule: VerdictRule | None
     reason: str | None
     note: str | None
     touched: str | None
@@ -205,6 +326,16 @@ class Candidate(Row, frozen=True, kw_only=True):
     judged_by: str | None
     judge_again: bool
     created_at: str
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewCandidate]) -> int:
+        """Enter a candidate; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[CandidateChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
     @property
     def touched_paths(self) -> tuple[str, ...]:
@@ -218,11 +349,21 @@ class Measurement(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "measurements"
     candidate_id: int
     evaluator_id: int
-    purpose: str
-    state: str
+    purpose: MeasurementPurpose
+    state: MeasurementState
     metrics: str
     error: str | None
     seconds: float | None
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewMeasurement]) -> int:
+        """Enter a measurement; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[MeasurementChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
     @property
     def values(self) -> dict[str, float]:
@@ -235,17 +376,27 @@ class Comment(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "comments"
     project_id: int
-    target_kind: str
+    target_kind: TargetKind
     target_id: int
-    kind: str
+    kind: CommentKind
     body: str
     priority: int | None
-    about_kind: str | None
+    about_kind: TargetKind | None
     about_id: int | None
     acked_at: str | None
     acked_by: str | None
     actor: str
     created_at: str
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewComment]) -> int:
+        """Enter a comment; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[CommentChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
 
 class Message(Row, frozen=True, kw_only=True):
@@ -253,15 +404,25 @@ class Message(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "messages"
     agent_id: int
-    kind: str
+    kind: MessageKind
     comment_id: int | None
     body: str
-    state: str
+    state: MessageState
     detail: str | None
     queued_at: str
     typed_at: str | None
     received_at: str | None
     actor: str
+
+    @classmethod
+    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewMessage]) -> int:
+        """Enter a message; return its id."""
+        return insert(conn, cls, values)
+
+    @classmethod
+    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[MessageChanges]) -> None:
+        """Set columns of one row."""
+        update(conn, cls, row_id, values)
 
 
 class Event(Row, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from herdr.campaign.moves import DAEMON, MOVES, PEOPLE, changes, move
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError
 
 STATUSES: tuple[IdeaStatus, ...] = get_args(IdeaStatus)

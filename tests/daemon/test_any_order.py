@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from herdr.campaign.moves import MOVES
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus
 from herdr.errors import HerdrError
 
 from .simulated import ATTEMPTS, How, KilledError, Simulated, make_database

@@ -8,6 +8,7 @@ import msgspec
 
 from herdr.config import Config
 from herdr.contract.facts import BriefContext, BriefSection, SeedInfo, SweepInfo
+from herdr.contract.words import Direction, MetricRole
 from herdr.daemon.app_context import AppContext, Fleet, Work
 from herdr.daemon.scoring.judging import bar_of, score_of
 from herdr.errors import HerdrError
@@ -119,7 +120,7 @@ def _sweep_info(store: Store, sweep: Sweep) -> SweepInfo:
     )
 
 
-def _spec(config: Config) -> list[tuple[str, str, str]]:
+def _spec(config: Config) -> list[tuple[str, Direction, MetricRole]]:
     order = {"primary": 0, "guardrail": 1, "watch": 2}
     metrics = sorted(config.metrics, key=lambda metric: order[metric.role])
     return [(metric.name, metric.direction, metric.role) for metric in metrics]

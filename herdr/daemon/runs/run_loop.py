@@ -192,12 +192,12 @@ def _settle_idea(store: Store, fleet: Fleet, run: Run) -> None:
     attempts = store.execute("SELECT count(*) FROM runs WHERE idea_id = ? AND counts = 1", (idea.id,)).fetchone()[
         0
     ]
-    outcome = Outcome(state=run.state, end=run.end_cause, detail=run.end_detail or "", counts=run.counts)  # type: ignore[arg-type]
+    outcome = Outcome(state=run.state, end=run.end_cause, detail=run.end_detail or "", counts=run.counts)
     status = idea_after(
         outcome,
         attempts=attempts,
         limit=idea.attempts or fleet.config.attempts,
-        status=idea.status,  # type: ignore[arg-type]
+        status=idea.status,
     )
     if status != idea.status:
         _move_idea(store, run, status)

@@ -66,7 +66,7 @@ class Supervisor:
         self._mark = mark(app.home, launched.agent.id)
         self._processes: AgentProcess | None = None
         self._at_ready: frozenset[Process] = frozenset()
-        self._reading = Reading(state=launched.agent.state)  # type: ignore[arg-type]
+        self._reading = Reading(state=launched.agent.state)
         self._screen: Screen | None = None
         self._since = app.now()
         self._worked = False

@@ -8,7 +8,7 @@ import msgspec
 
 from herdr.campaign.moves import PEOPLE
 from herdr.campaign.text import first_line, ref
-from herdr.campaign.words import VerdictWord
+from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.campaign.words import VerdictWord
+from herdr.contract.words import VerdictWord
 from herdr.errors import UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, root_of

@@ -153,7 +153,7 @@ def develop(context: Context, request: DevelopSeed) -> IdeaFiled:
     idea = look(context, Idea, request.idea)
     project = get(context.conn, Project, idea.project_id)
     name = ref("idea", idea.id)
-    status = move(name, "propose" if request.proposed else "develop", idea.status, context.role)  # type: ignore[arg-type]
+    status = move(name, "propose" if request.proposed else "develop", idea.status, context.role)
     title = idea.title if request.title is None else title_of(request.title)
     like = _compare(context.conn, project, title, but=idea.id) if title != idea.title else []
     found = Developed(**{field: _needed(request, field) for field in Developed.__struct_fields__})

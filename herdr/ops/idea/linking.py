@@ -8,7 +8,7 @@ import msgspec
 
 from herdr.campaign.links import Link, would_cycle
 from herdr.campaign.text import ref
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus, LinkKind
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import PEOPLE, Context, Request, operation
 from herdr.ops.look import look
@@ -102,12 +102,13 @@ def link(context: Context, idea: Idea, after: Sequence[str], supersedes: Sequenc
         RefusedError: a circle would close.
     """
     known = links_of(context.conn, idea.project_id) if after or supersedes else []
-    for kind, names in (("after", after), ("supersedes", supersedes)):
+    asked: tuple[tuple[LinkKind, Sequence[str]], ...] = (("after", after), ("supersedes", supersedes))
+    for kind, names in asked:
         for name in dict.fromkeys(names):
             target = look(context, Idea, name)
             if target.project_id != idea.project_id:
                 raise UsageError(f"{ref('idea', target.id)} belongs to another project", fix="link ideas of one")
-            new = Link(idea=idea.id, target=target.id, kind=kind)  # type: ignore[arg-type]
+            new = Link(idea=idea.id, target=target.id, kind=kind)
             _refuse_circle(new, known)
             known.append(new)
             context.conn.execute(

@@ -6,7 +6,6 @@ import msgspec
 
 from herdr.campaign.moves import PEOPLE, move
 from herdr.campaign.text import ref
-from herdr.campaign.words import IdeaStatus
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation
 from herdr.ops.look import look
@@ -119,7 +118,7 @@ def _move(context: Context, request: MoveIdea, name: str, past: str) -> IdeaMove
     """
     idea = look(context, Idea, request.idea)
     reason = reason_of(request.reason)
-    status: IdeaStatus = move(ref("idea", idea.id), name, idea.status, context.role)  # type: ignore[arg-type]
+    status = move(ref("idea", idea.id), name, idea.status, context.role)
     values: dict[str, object] = {"status": status, "actor": context.actor}
     if status == "seed":
         # As if it were new: research gets it again.

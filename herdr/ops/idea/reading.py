@@ -9,7 +9,7 @@ import msgspec
 
 from herdr.campaign.links import Link, blocked_by
 from herdr.campaign.text import ref
-from herdr.campaign.words import IdeaStatus
+from herdr.contract.words import IdeaStatus
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.idea.linking import links_among
 from herdr.ops.look import look
