@@ -34,7 +34,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     parent: int
     mark: str
     forked: bool = False
-    """It has run no program of its own yet, so its mark is its parent's. It may be about to get another one."""
+    """It has no environment of its own yet, so its mark is its parent's or none, and may be about to change."""
 
 
 class ProcessMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ def _ancestry(processes: ProcessMap, pid: int) -> Iterator[int]:
 
 
 def is_forked(process: Process) -> bool:
-    """Whether it has run no program of its own yet, so that what it will be is not known; only Linux tells."""
+    """Whether it has no environment of its own yet, so that whose it will be is not known; only Linux tells."""
     found = _look_in_proc(Path("/proc", str(process.pid))) if LINUX else None
     return _same(found, process) and found is not None and found.forked
 
@@ -139,17 +139,13 @@ def _look_in_proc(entry: Path) -> Found | None:
     parent, flags = int(fields[1]), int(fields[6])
     if flags & PF_KTHREAD:
         return Found(process=process, parent=parent, mark="")
-    # Only after the flags: what had run a program by then has an environment of its own, or none yet.
-    environ = _read_or_empty(entry / "environ")
-    forked = bool(flags & PF_FORKNOEXEC) or (not environ and not _read_or_empty(entry / "cmdline"))
-    return Found(process=process, parent=parent, mark=_mark_in(environ), forked=forked)
-
-
-def _read_or_empty(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        # Only after the flags: what had run a program by then has an environment of its own, or none yet.
+        environ = (entry / "environ").read_bytes()
     except OSError:
-        return b""  # another user's
+        environ = b""  # another user's
+    forked = bool(flags & PF_FORKNOEXEC) or not environ
+    return Found(process=process, parent=parent, mark=_mark_in(environ), forked=forked)
 
 
 def _mark_in(environ: bytes) -> str:

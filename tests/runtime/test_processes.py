@@ -119,6 +119,7 @@ child.stdout.readline()
 
 #: Forks a child that becomes another agent's process only when it is told to, and is `child` in what follows.
 FORKED = """
+MARK, OTHER = %r, %r
 import os, signal, sys, time
 from pathlib import Path
 told, tell = os.pipe()
@@ -126,10 +127,10 @@ child = os.fork()
 if child == 0:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.read(told, 1)
-    os.execve("/bin/sleep", ["sleep", "100"], {%r: %r})
+    os.execve("/bin/sleep", ["sleep", "100"], {MARK: OTHER})
 def become():
     os.write(tell, b"1")
-    while b"sleep" not in Path(f"/proc/{child}/cmdline").read_bytes(): time.sleep(0.001)
+    while OTHER not in Path(f"/proc/{child}/environ").read_text(): time.sleep(0.001)
 """
 
 
