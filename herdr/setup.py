@@ -25,6 +25,7 @@ from herdr.scoring.measure import Job, Score, evaluator_environment, measure
 from herdr.store.connection import Store, open_store, transaction
 from herdr.store.rows import Candidate, Evaluator, Measurement, Project, find, get, insert, update
 from herdr.templates import is_stub, write_templates
+from herdr.trunk import moves
 
 Tell = Callable[[str], None]
 
@@ -158,7 +159,6 @@ class _Registration:
             self._enter_score(candidate_id, evaluator_id, score)
             # Pinned before the row is there to stay: a candidate without its commit would be worth nothing.
             pin(self.root, self.config.name, f"candidate/{candidate_id}", measured)
-            update(self.store, Project, project_id, {"head_id": candidate_id, "actor": actor})
 
     def _write_project(self) -> int:
         values = {"config": self.config.to_json().decode(), "config_error": None, "name": self.config.name}
@@ -183,15 +183,8 @@ class _Registration:
 
     def _enter_baseline(self, project_id: int) -> int:
         made = read_commit(self.root, self.commit)
-        same_tree = "WHERE project_id = ? AND tree_sha = ?"
-        known = find(self.store, Candidate, same_tree, project_id, made.tree)
-        if known is not None:
-            return known.id
-        values = {"project_id": project_id, "tree_sha": made.tree, "commit_sha": self.commit}
-        values |= {"subject": made.subject, "origin": "baseline", "on_trunk": 1, "verdict": "keep"}
-        values |= {"rule": "baseline", "reason": "where the campaign starts"}
-        values |= {"judged_by": self.store.actor, "actor": self.store.actor}
-        return insert(self.store, Candidate, values)
+        baseline = moves.Baseline(commit=self.commit, tree=made.tree, subject=made.subject)
+        return moves.start(self.store, project_id, baseline, self.store.actor)
 
     def _enter_score(self, candidate_id: int, evaluator_id: int, score: Score) -> None:
         values: dict[str, object] = {"state": "done", "error": None, "seconds": round(score.seconds, 3)}

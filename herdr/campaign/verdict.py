@@ -34,7 +34,7 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict, the rule that decided, and why, with its numbers; `cause` is set when a trailer changed it."""
+    """A verdict, the rule that decided, and why, with its numbers; `cause` is set when it was not the numbers."""
 
     verdict: VerdictWord
     rule: VerdictRule
@@ -104,7 +104,7 @@ def _protected_files(case: _Case) -> Verdict | None:
         return None
     score = f"{case.primary.name} {_number(case.candidate.metrics[case.primary.name])}"
     reason = f"changed protected {', '.join(case.protected)}; with the evaluator's own files it scores {score}"
-    return Verdict(verdict="discard", rule="protected", reason=reason)
+    return Verdict(verdict="discard", rule="protected", reason=reason, cause="protected")
 
 
 def _past_floor(case: _Case) -> Verdict | None:

@@ -54,7 +54,7 @@ def verdict(
 )
 def test_judge(facts: dict[str, Any], word: str, rule: str) -> None:
     found = verdict(**facts)
-    assert (found.verdict, found.rule, found.cause) == (word, rule, None)
+    assert (found.verdict, found.rule, found.cause) == (word, rule, "protected" if rule == "protected" else None)
 
 
 @pytest.mark.parametrize("missing", ["length", "accuracy", "seconds"])
@@ -99,7 +99,7 @@ def test_the_reason_has_the_numbers(facts: dict[str, Any], reason: str) -> None:
         ({}, "keep", None),
         ({"error": "boom"}, "crash", None),
         ({"accuracy": 0.6}, "interesting", None),
-        ({"length": 101.0, "changed": ["evaluate.py"]}, "discard", None),
+        ({"length": 101.0, "changed": ["evaluate.py"]}, "discard", "protected"),
     ],
 )
 def test_a_note_makes_a_regression_worth_starting_from(

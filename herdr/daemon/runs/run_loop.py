@@ -18,7 +18,7 @@ from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_workt
 from herdr.daemon.runs.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
 from herdr.daemon.runs.post_mortem import PostMortem, examine
 from herdr.daemon.runs.supervisor import Ending
-from herdr.daemon.scoring.judging import enter_commits, judge_run, unmerged
+from herdr.daemon.scoring.judging import enter_commits, judge_run
 from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError
 from herdr.repo.clean import removable, remove_run_worktree
@@ -26,6 +26,7 @@ from herdr.repo.refs import pinned
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
 from herdr.store.rows import Agent, Comment, Idea, Run, find, get, insert, update
+from herdr.trunk.reading import unmerged
 
 
 async def drive_run(app: AppContext, fleet: Fleet, run_id: int) -> None:

@@ -20,9 +20,9 @@ from herdr.daemon.scheduling.circuit_breaker import reconcile_circuit_breaker
 from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
-from herdr.daemon.scoring.judging import bar_of
 from herdr.store.connection import Store
 from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, insert, update
+from herdr.trunk.reading import bar_of
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
 RETRY, RETRY_LIMIT = 2.0, 300.0

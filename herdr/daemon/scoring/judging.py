@@ -19,7 +19,9 @@ from herdr.repo.overlay import touched
 from herdr.repo.refs import pin
 from herdr.scoring.evaluator import read_definition
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, fetch, find, get, insert, update
+from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, find, get, insert, update
+from herdr.trunk import moves
+from herdr.trunk.reading import bar_of, candidates_of
 
 #: Marks a commit that herdr made of what an agent left uncommitted.
 RECOVERED = "Piloop-Recovered"
@@ -33,14 +35,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     commit: Commit
     touched: Sequence[str]
-
-
-def bar_of(store: Store, candidate: Candidate) -> Candidate:
-    """The keep that a run from this candidate must beat: itself, or its nearest ancestor that is one."""
-    seen = candidate
-    while seen.verdict != "keep" and seen.origin not in ("baseline", "imported") and seen.parent_id is not None:
-        seen = get(store, Candidate, seen.parent_id)
-    return seen
 
 
 def score_of(store: Store, project: Project, candidate_id: int) -> Measurement | None:
@@ -144,26 +138,14 @@ def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> di
 # --- and are judged ------------------------------------------------------------------------------------------
 
 
-async def judge_run(app: AppContext, fleet: Fleet, run: Run) -> Candidate | None:
-    """Judge the candidates of a run in their order; gives the last keep if it has yet to be merged onto the head.
-
-    Each keep is the bar of the next commit. If the head is still what the run started from, it moves; if it has
-    moved on meanwhile, the keeps are `interesting` for the cause `moved`.
-    """
-    candidates = candidates_of(app.store, run)
-    base_bar = bar_of(app.store, get(app.store, Candidate, run.base_id))
-    await measured(app, fleet, [*(c.id for c in candidates), base_bar.id])
+async def judge_run(app: AppContext, fleet: Fleet, run: Run) -> None:
+    """Judge the candidates of a run in their order, once they are measured, and move the head."""
+    bar = bar_of(app.store, get(app.store, Candidate, run.base_id))
+    await measured(app, fleet, [*(c.id for c in candidates_of(app.store, run)), bar.id])
     with app.transaction() as store:
-        project = get(store, Project, run.project_id)
-        verdicts = _verdicts(store, fleet, project, candidates, base_bar)
-        keeps = [candidate for candidate, verdict, _ in verdicts if verdict.verdict == "keep"]
-        moved = not run.is_branch and project.head_id not in (base_bar.id, *(keep.id for keep in keeps))
-        for candidate, verdict, bar in verdicts:
-            verdict_now = _passed_by(project, verdict) if moved and verdict.verdict == "keep" else verdict
-            write_verdict(app, store, candidate, verdict_now, bar, on_trunk=not run.is_branch)
-        if keeps and not moved and not run.is_branch:
-            update(store, Project, project.id, {"head_id": keeps[-1].id, "actor": ACTOR})
-    return unmerged(app.store, run)
+        judge = keep_rule(store, fleet, get(store, Project, run.project_id))
+        for judged in moves.judge_run(store, run, bar, judge, by(app)):
+            tell(store, judged)
 
 
 async def measured(app: AppContext, fleet: Fleet, candidate_ids: Iterable[int]) -> None:
@@ -182,41 +164,14 @@ async def measured(app: AppContext, fleet: Fleet, candidate_ids: Iterable[int]) 
         await app.changes.wait(QUIET)
 
 
-def candidates_of(store: Store, run: Run) -> list[Candidate]:
-    """The candidates that a run is judged by, in the order of its commits: skipped ones are not among them."""
-    return fetch(
-        store,
-        Candidate,
-        "JOIN run_commits r ON r.candidate_id = candidates.id"
-        " WHERE r.run_id = ? AND candidates.origin <> 'skipped' GROUP BY candidates.id ORDER BY min(r.position)",
-        run.id,
-    )
+def by(app: AppContext) -> moves.By:
+    """The daemon judges, now."""
+    return moves.By(actor=ACTOR, at=app.timestamp())
 
 
-def unmerged(store: Store, run: Run) -> Candidate | None:
-    """The keep of a run that the head passed by and that is not merged onto it yet."""
-    last = find(
-        store,
-        Candidate,
-        "WHERE run_id = ? AND (cause = 'moved' OR origin = 'rebase') ORDER BY id DESC",
-        run.id,
-    )
-    settled = last is None or (last.origin == "rebase" and last.verdict is not None and last.cause != "moved")
-    return None if settled else last
-
-
-def _verdicts(
-    store: Store, fleet: Fleet, project: Project, candidates: Sequence[Candidate], bar: Candidate
-) -> list[tuple[Candidate, Verdict, Candidate]]:
-    verdicts = []
-    for candidate in candidates:
-        if candidate.verdict is None:
-            verdict = verdict_on(store, fleet, project, candidate, bar)
-            verdicts.append((candidate, verdict, bar))
-            bar = candidate if verdict.verdict == "keep" else bar
-        elif candidate.verdict == "keep":
-            bar = candidate
-    return verdicts
+def keep_rule(store: Store, fleet: Fleet, project: Project) -> moves.Judge:
+    """The keep rule with the project's metrics and the scores under its present evaluator."""
+    return partial(verdict_on, store, fleet, project)
 
 
 def verdict_on(store: Store, fleet: Fleet, project: Project, candidate: Candidate, bar: Candidate) -> Verdict:
@@ -236,41 +191,14 @@ def verdict_on(store: Store, fleet: Fleet, project: Project, candidate: Candidat
     )
 
 
-def _passed_by(project: Project, verdict: Verdict) -> Verdict:
-    reason = f"{verdict.reason}; meanwhile the head moved to candidate#{project.head_id}"
-    return Verdict(verdict="interesting", rule=verdict.rule, reason=reason, cause="moved")
-
-
-def write_verdict(
-    app: AppContext, store: Store, candidate: Candidate, verdict: Verdict, bar: Candidate, *, on_trunk: bool
-) -> None:
-    """Write a verdict into its candidate's row; a person's verdict is never overwritten."""
-    now = get(store, Candidate, candidate.id)
-    if now.judged_by not in (None, ACTOR):
-        return
+def tell(store: Store, judged: moves.Judged) -> None:
+    """Write down what else follows from a verdict: an anomaly, or a seed."""
+    candidate, verdict = judged.candidate, judged.verdict
     if verdict.rule == "no_change":
-        detail = f"candidate#{candidate.id} scores exactly what candidate#{bar.id} does: {verdict.reason}"
+        detail = f"candidate#{candidate.id} scores exactly what candidate#{judged.bar.id} does: {verdict.reason}"
         report(store, candidate.project_id, "no_change", ("candidate", candidate.id), detail, incident=False)
     if verdict.cause == "note":
         _seed_note(store, candidate)
-    keep = verdict.verdict == "keep"
-    cause = "protected" if verdict.rule == "protected" else verdict.cause
-    update(
-        store,
-        Candidate,
-        candidate.id,
-        {
-            "verdict": verdict.verdict,
-            "rule": verdict.rule,
-            "reason": verdict.reason,
-            "cause": cause,
-            "bar_id": bar.id,
-            "on_trunk": keep and on_trunk,
-            "judged_at": app.timestamp(),
-            "judged_by": ACTOR,
-            "actor": ACTOR,
-        },
-    )
 
 
 def _seed_note(store: Store, candidate: Candidate) -> None:

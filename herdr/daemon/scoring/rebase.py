@@ -1,4 +1,4 @@
-"""A keep that was judged after the head had moved: merged onto the head, and judged there (DESIGN §1, §8)."""
+"""A keep that was judged after the head had moved: merged onto the head, and judged there."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from functools import partial
 
 import anyio.to_thread
 
-from herdr.campaign.verdict import Verdict
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import measured, verdict_on, want_score, write_verdict
+from herdr.daemon.scoring.judging import by, keep_rule, measured, tell, want_score
 from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
 from herdr.repo.refs import pin
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, find, get, insert, update
+from herdr.store.rows import Candidate, Project, Run, find, get, insert
+from herdr.trunk import moves
 
 #: Ends the subject of a merge; one that is merged again has it once.
 MERGED = " (merged onto candidate#"
@@ -50,17 +50,12 @@ async def _once(app: AppContext, fleet: Fleet, run: Run, keep: Candidate) -> Can
         head = get(app.store, Candidate, merged.parent_id or head.id)
     await measured(app, fleet, [merged.id, head.id])
     with app.transaction() as store:
-        project = get(store, Project, run.project_id)
-        verdict = verdict_on(store, fleet, project, merged, head)
-        if project.head_id != head.id and verdict.verdict == "keep":
-            reason = f"{verdict.reason}; meanwhile the head moved to candidate#{project.head_id}"
-            moved = Verdict(verdict="interesting", rule=verdict.rule, reason=reason, cause="moved")
-            write_verdict(app, store, merged, moved, head, on_trunk=False)
-            return get(store, Candidate, merged.id)
-        write_verdict(app, store, merged, verdict, head, on_trunk=True)
-        if verdict.verdict == "keep":
-            update(store, Project, project.id, {"head_id": merged.id, "actor": ACTOR})
-    return None
+        judge = keep_rule(store, fleet, get(store, Project, run.project_id))
+        judged = moves.judge_merge(store, merged, head, judge, by(app))
+        if judged is None:
+            return None
+        tell(store, judged)
+        return judged.candidate if judged.verdict.cause == "moved" else None
 
 
 def _merge(fleet: Fleet, head: Candidate, keep: Candidate) -> Commit | Conflict:
@@ -80,14 +75,11 @@ def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Co
             _note(
                 store, run, keep, f"merged onto candidate#{head.id} it is the same code as candidate#{known.id}"
             )
-            update(store, Candidate, keep.id, {"cause": None, "actor": ACTOR})
+            moves.give_up_merge(store, keep, ACTOR)
             return None
         if known is not None:
             # Its history holds the head already: it is judged there as it stands.
-            update(
-                store, Candidate, keep.id, {"verdict": None, "cause": None, "parent_id": head.id, "actor": ACTOR}
-            )
-            return get(store, Candidate, keep.id)
+            return moves.judge_in_place(store, keep, head, ACTOR)
         merged_id = insert(
             store,
             Candidate,
@@ -112,7 +104,7 @@ def _tell_conflict(app: AppContext, run: Run, keep: Candidate, head: Candidate, 
     paths = ", ".join(conflict.paths[:5]) + (" and more" if len(conflict.paths) > 5 else "")
     with app.transaction() as store:
         _note(store, run, keep, f"conflicts with the head, candidate#{head.id}, in {paths}")
-        update(store, Candidate, keep.id, {"cause": None, "actor": ACTOR})
+        moves.give_up_merge(store, keep, ACTOR)
         store.execute(
             "INSERT INTO ideas (project_id, title, hypothesis, status, source, provenance, actor)"
             " VALUES (?, ?, ?, 'seed', ?, ?, ?) ON CONFLICT DO NOTHING",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from herdr.campaign.verdict import Verdict
-from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import bar_of, score_of, verdict_on, want_score, write_verdict
+from herdr.daemon.app_context import AppContext, Fleet
+from herdr.daemon.scoring.judging import by, keep_rule, score_of, tell, want_score
 from herdr.daemon.scoring.rebase import rebase
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, fetch, find, get, update
+from herdr.store.rows import Candidate, Project, Run, fetch, find, get
+from herdr.trunk import moves
+from herdr.trunk.reading import bar_of
 
 QUIET = 10.0
 
@@ -40,12 +41,14 @@ async def judge_again(app: AppContext, fleet: Fleet, candidate: Candidate) -> No
     if not _scored(app, candidate, bar):
         return
     with app.transaction() as store:
-        project = get(store, Project, candidate.project_id)
-        run = find(store, Run, "WHERE id = ?", candidate.run_id)
-        verdict = verdict_on(store, fleet, project, candidate, bar)
-        passed_by = _write(app, store, project, run, candidate, bar, verdict)
-    if passed_by and run is not None:
-        await rebase(app, fleet, run, get(app.store, Candidate, candidate.id))
+        judge = keep_rule(store, fleet, get(store, Project, candidate.project_id))
+        judged = moves.judge_again(store, candidate, bar, judge, by(app))
+        if judged is None:
+            return
+        tell(store, judged)
+    run = find(app.store, Run, "WHERE id = ?", candidate.run_id)
+    if judged.verdict.cause == "moved" and run is not None:
+        await rebase(app, fleet, run, judged.candidate)
 
 
 def _bar(store: Store, candidate: Candidate) -> Candidate:
@@ -61,39 +64,3 @@ def _scored(app: AppContext, candidate: Candidate, bar: Candidate) -> bool:
             want_score(store, project, bar.id)
         return False
     return score_of(app.store, project, candidate.id) is not None
-
-
-def _write(
-    app: AppContext,
-    store: Store,
-    project: Project,
-    run: Run | None,
-    candidate: Candidate,
-    bar: Candidate,
-    verdict: Verdict,
-) -> bool:
-    """Write the new verdict and move the head; True when it is a keep that the head has passed by."""
-    update(store, Candidate, candidate.id, {"judge_again": 0, "actor": ACTOR})
-    keep = verdict.verdict == "keep"
-    if keep and candidate.verdict == "keep":
-        write_verdict(app, store, candidate, verdict, bar, on_trunk=candidate.on_trunk)
-        return False
-    trunk = run is not None and not run.is_branch
-    if keep and trunk and project.head_id != bar.id:
-        reason = f"{verdict.reason}; meanwhile the head moved to candidate#{project.head_id}"
-        moved = Verdict(verdict="interesting", rule=verdict.rule, reason=reason, cause="moved")
-        write_verdict(app, store, candidate, moved, bar, on_trunk=False)
-        return True
-    write_verdict(app, store, candidate, verdict, bar, on_trunk=trunk)
-    if keep and trunk:
-        update(store, Project, project.id, {"head_id": candidate.id, "actor": ACTOR})
-    elif not keep and candidate.id == project.head_id:
-        update(store, Project, project.id, {"head_id": _head_before(store, candidate), "actor": ACTOR})
-    return False
-
-
-def _head_before(store: Store, head: Candidate) -> int:
-    """The latest keep on the trunk beside this one; the baseline is always one."""
-    before = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 AND id <> ? ORDER BY id DESC"
-    found = find(store, Candidate, before, head.project_id, head.id)
-    return found.id if found is not None else head.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,9 @@ from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of
 from herdr.ops.why import note as comment
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Measurement, Project, Run, emit, find, get, insert, update
+from herdr.store.rows import Candidate, Measurement, Project, emit, find, get, insert, update
+from herdr.times import timestamp
+from herdr.trunk import moves
 
 #: Who may point out a starting point; a worker writes a `Piloop-Note:` trailer.
 LEADERS = PEOPLE | {"research"}
@@ -121,10 +124,7 @@ def note(context: Context, request: NoteCandidate) -> CandidateNoted:
 
     candidate = look(context, Candidate, request.candidate)
     name, reason = ref("candidate", candidate.id), _reason(request.reason)
-    values: dict[str, object] = {"note": reason, "actor": context.actor}
-    if candidate.verdict == "discard":
-        values |= {"verdict": "interesting", "cause": "note", "reason": reason, "judged_by": context.actor}
-    update(context.conn, Candidate, candidate.id, values)
+    moves.note(context.conn, candidate, reason, context.actor)
     comment(context, ("candidate", candidate.id), candidate.project_id, f"worth starting from: {reason}")
     project = get(context.conn, Project, candidate.project_id)
     named = project.name if context.agent is None else None
@@ -158,8 +158,7 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     if current is not None:
         update(context.conn, Measurement, current.id, {"purpose": "earlier", "actor": context.actor})
     _want_score(context, project, candidate.id)
-    if candidate.judged_by == "daemon" and candidate.origin not in ("baseline", "imported"):
-        update(context.conn, Candidate, candidate.id, {"judge_again": 1, "actor": context.actor})
+    moves.want_judgement(context.conn, candidate, context.actor)
     emit(
         context.conn,
         "candidate.remeasure",
@@ -187,25 +186,8 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
     project = get(context.conn, Project, candidate.project_id)
     if candidate.origin == "imported":
         raise RefusedError(f"{name} is imported: a reference, never a keep", fix=f"start from it: --base {name}")
-    keep = request.verdict == "keep"
-    becomes_head = keep and candidate.id != project.head_id and _from_head(context.conn, project, candidate)
-    head = candidate.id if becomes_head else project.head_id
-    if not keep and candidate.id == project.head_id:
-        head = _head_before(context.conn, project, candidate)
-    on_trunk = keep and (candidate.on_trunk or becomes_head)
-    values: dict[str, object] = {
-        "verdict": request.verdict,
-        "rule": "override",
-        "cause": "override",
-        "reason": reason,
-    }
-    values |= {"judged_by": context.actor, "actor": context.actor, "on_trunk": on_trunk, "judge_again": 0}
-    update(context.conn, Candidate, candidate.id, values)
-    context.conn.execute(
-        "UPDATE candidates SET judged_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", (candidate.id,)
-    )
-    if head != project.head_id:
-        update(context.conn, Project, project.id, {"head_id": head, "actor": context.actor})
+    by = moves.By(actor=context.actor, at=timestamp(datetime.now(timezone.utc)))
+    moves.overrule(context.conn, candidate, request.verdict, reason, by)
     comment(context, ("candidate", candidate.id), project.id, f"{request.verdict}: {reason}", decides=True)
     return _judged(context.conn, candidate.id)
 
@@ -213,37 +195,6 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
 def _want_score(context: Context, project: Project, candidate_id: int) -> None:
     values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": context.actor}
     insert(context.conn, Measurement, values)
-
-
-def _from_head(conn: Store, project: Project, candidate: Candidate) -> bool:
-    """Whether a candidate was made on the trunk from what is the head now."""
-    run = find(conn, Run, "WHERE id = ?", candidate.run_id)
-    if run is None or run.is_branch:
-        return False
-    seen = candidate
-    while seen.parent_id is not None:
-        seen = get(conn, Candidate, seen.parent_id)
-        if seen.id == project.head_id:
-            return True
-        if seen.verdict == "keep":
-            return False
-    return False
-
-
-def _head_before(conn: Store, project: Project, head: Candidate) -> int:
-    before = find(
-        conn,
-        Candidate,
-        "WHERE project_id = ? AND verdict = 'keep' AND id <> ? AND (on_trunk = 1 OR origin = 'baseline')"
-        " ORDER BY id DESC",
-        *(project.id, head.id),
-    )
-    if before is None:
-        raise RefusedError(
-            f"{ref('candidate', head.id)} is the only keep: nothing would be left to start from",
-            fix="commit another baseline and run `herdr init`",
-        )
-    return before.id
 
 
 def _reason(text: str) -> str:
