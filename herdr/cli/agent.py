@@ -7,6 +7,7 @@ import click
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_json, print_table
+from herdr.ops.agent import CancelAgent, ListAgents
 from herdr.printing.values import ago, number
 
 
@@ -22,7 +23,7 @@ def agent() -> None:
 @json_option
 def list_agents(project: str | None, ended: bool, limit: int, as_json: bool) -> None:
     """List the live agents, the newest first."""
-    agents = ask("agent.list", project=project, ended=ended, limit=limit)
+    agents = ask(ListAgents(project=project, ended=ended, limit=limit))
     if as_json:
         print_json(agents)
         return
@@ -31,13 +32,13 @@ def list_agents(project: str | None, ended: bool, limit: int, as_json: bool) -> 
         return
     rows = [
         [
-            a["ref"],
-            a["state"],
-            ago(a["launched_at"]),
-            a["harness"],
-            a["run"] or a["sweep"] or "",
-            number(a["tokens"]),
-            " ".join(filter(None, (a["cause"], a["detail"] or a["last_line"]))),
+            a.ref,
+            a.state,
+            ago(a.launched_at),
+            a.harness,
+            a.run or a.sweep or "",
+            number(a.tokens),
+            " ".join(filter(None, (a.cause, a.detail or a.last_line))),
         ]
         for a in agents
     ]
@@ -50,8 +51,8 @@ def list_agents(project: str | None, ended: bool, limit: int, as_json: bool) -> 
 @json_option
 def cancel(agent: str, reason: str | None, as_json: bool) -> None:
     """End an agent, and its run or sweep with it; what it has committed is still scored."""
-    done = ask("agent.cancel", agent=agent, reason=reason)
+    done = ask(CancelAgent(agent=agent, reason=reason))
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done['ref']} ({done['state']}) will be ended, and {done['work']} with it")
+        click.echo(f"{done.ref} ({done.state}) will be ended, and {done.work} with it")

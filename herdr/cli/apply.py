@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from herdr.cli.asking import ask, home_for_people
 from herdr.errors import UsageError
+from herdr.ops.apply import CommitFound, FindCommit
 
 
 @click.command()
@@ -25,36 +25,36 @@ def apply(what: str | None, branch: str | None, patch: str | None, force: bool) 
     home_for_people("apply")
     if branch is not None and patch is not None:
         raise UsageError("a branch and a patch are two things", fix="give --branch or --patch")
-    chosen = {"candidate": what} if what is not None and "#" in what else {"project": what}
-    found = ask("apply.find", **chosen)
+    of_candidate = what is not None and "#" in what
+    found = ask(FindCommit(candidate=what) if of_candidate else FindCommit(project=what))
     if patch is not None:
         _write_patch(found, patch, force=force)
     else:
-        _make_branch(found, branch or f"herdr/{found['project']}/{found['candidate'].replace('#', '-')}")
+        _make_branch(found, branch or f"herdr/{found.project}/{found.candidate.replace('#', '-')}")
 
 
-def _make_branch(found: dict[str, Any], name: str) -> None:
+def _make_branch(found: CommitFound, name: str) -> None:
     from herdr.repo.export import make_branch
 
-    root = Path(found["root"])
-    make_branch(root, name, found["commit"])
+    root = Path(found.root)
+    make_branch(root, name, found.commit)
     click.echo(f"{_label(found)} is now the branch {name} of {root}")
     click.echo(f"next: git -C {root} diff ...{name}")
     click.echo(f"      git -C {root} merge {name}")
 
 
-def _write_patch(found: dict[str, Any], file: str, *, force: bool) -> None:
+def _write_patch(found: CommitFound, file: str, *, force: bool) -> None:
     from herdr.repo.export import make_patch
     from herdr.repo.git import run_git
 
-    root = Path(found["root"])
-    base = run_git(root, "merge-base", "HEAD", found["commit"], check=False).text
+    root = Path(found.root)
+    base = run_git(root, "merge-base", "HEAD", found.commit, check=False).text
     if not base:
         raise UsageError(
-            f"{found['candidate']} has no history in common with your HEAD in {root}",
+            f"{found.candidate} has no history in common with your HEAD in {root}",
             fix="check out a branch of the project first, or use --branch",
         )
-    content = make_patch(root, base, found["commit"])
+    content = make_patch(root, base, found.commit)
     if file == "-":
         sys.stdout.buffer.write(content)
         return
@@ -69,6 +69,6 @@ def _write_patch(found: dict[str, Any], file: str, *, force: bool) -> None:
     click.echo(f"next: git -C {root} apply --3way {Path(file).resolve()}")
 
 
-def _label(found: dict[str, Any]) -> str:
-    head = ", the head," if found["is_head"] else f" ({found['verdict'] or 'not judged'})"
-    return f"{found['candidate']}{head}"
+def _label(found: CommitFound) -> str:
+    head = ", the head," if found.is_head else f" ({found.verdict or 'not judged'})"
+    return f"{found.candidate}{head}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, overload
 
 from herdr.errors import RefusedError
 from herdr.home import Home, working_folder
@@ -23,19 +22,9 @@ def asking() -> Iterator[Client]:
         client.close()
 
 
-@overload
-def ask(request: Request[A], /) -> A: ...
-
-
-@overload
-def ask(request: str, /, **arguments: object) -> Any: ...
-
-
-def ask(request: Any, /, **arguments: object) -> Any:
+def ask(request: Request[A]) -> A:
     """Ask for one operation and return its answer."""
     with asking() as client:
-        if isinstance(request, str):
-            return client.call(request, **arguments)
         return client.ask(request)
 
 

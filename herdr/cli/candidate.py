@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+from typing import get_args
 
 import click
 
+from herdr.campaign.words import VerdictWord
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_facts, print_json
 from herdr.cli.shared import print_candidates, print_comments, project_and
+from herdr.ops.candidate.changing import ImportCommit, NoteCandidate, OverruleVerdict, RemeasureCandidate
+from herdr.ops.candidate.reading import CompareCandidates, ListCandidates, ShowCandidate
 from herdr.printing.things import verdict_of
 from herdr.printing.values import ago, number, percent, visible
 
-VERDICTS = ("keep", "interesting", "discard", "crash")
+VERDICTS = get_args(VerdictWord)
 
 
 @click.group(context_settings=SETTINGS)
@@ -26,18 +30,18 @@ def candidate() -> None:
 @click.option("--verdict", multiple=True, type=click.Choice(VERDICTS), help="Only these. Repeatable.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
-def list_candidates(project: str | None, verdict: tuple[str, ...], limit: int, as_json: bool) -> None:
+def list_candidates(project: str | None, verdict: tuple[VerdictWord, ...], limit: int, as_json: bool) -> None:
     """List candidates with their scores and verdicts; a star marks the head."""
-    listed = ask("candidate.list", project=project, verdict=verdict, limit=limit)
+    listed = ask(ListCandidates(project=project, verdict=verdict, limit=limit))
     if as_json:
         print_json(listed)
         return
-    if not listed["candidates"]:
+    if not listed.candidates:
         click.echo("no candidates")
         return
-    print_candidates(listed["candidates"], listed["metric"])
-    if listed["left_out"]:
-        click.echo(f"({listed['left_out']} older ones: --limit)")
+    print_candidates(listed.candidates, listed.metric)
+    if listed.left_out:
+        click.echo(f"({listed.left_out} older ones: --limit)")
 
 
 @candidate.command()
@@ -45,34 +49,34 @@ def list_candidates(project: str | None, verdict: tuple[str, ...], limit: int, a
 @json_option
 def show(candidate: str, as_json: bool) -> None:
     """Show a candidate with its scores and what was said about it."""
-    shown = ask("candidate.show", candidate=candidate)
+    shown = ask(ShowCandidate(candidate=candidate))
     if as_json:
         print_json(shown)
         return
-    one = shown["candidate"]
-    gain = f"{number(one['gain'], '+')} ({percent(one['share'])})" if one["gain"] is not None else None
+    one = shown.candidate
+    gain = f"{number(one.gain, '+')} ({percent(one.share)})" if one.gain is not None else None
     print_facts(
         [
-            (one["ref"], one["subject"]),
-            ("project", shown["project"]),
-            ("verdict", verdict_of(one) + (", the head" if one["is_head"] else "")),
-            ("why", one["reason"]),
-            ("cause", one["cause"]),
+            (one.ref, one.subject),
+            ("project", shown.project),
+            ("verdict", verdict_of(one) + (", the head" if one.is_head else "")),
+            ("why", one.reason),
+            ("cause", one.cause),
             ("gain", gain),
-            ("bar", one["bar"]),
-            *((f"  {name}", number(value)) for name, value in one["metrics"].items()),
-            ("error", one["error"]),
-            ("note", one["note"]),
-            ("protected files changed", one["touched"]),
-            ("origin", one["origin"]),
-            ("runs", shown["runs"]),
-            ("parent", one["parent"]),
-            ("commit", one["commit"]),
-            ("tree", one["tree"]),
-            ("made", f"{ago(one['created_at'])} ago"),
+            ("bar", one.bar),
+            *((f"  {name}", number(value)) for name, value in one.metrics.items()),
+            ("error", one.error),
+            ("note", one.note),
+            ("protected files changed", one.touched),
+            ("origin", one.origin),
+            ("runs", shown.runs),
+            ("parent", one.parent),
+            ("commit", one.commit),
+            ("tree", one.tree),
+            ("made", f"{ago(one.created_at)} ago"),
         ]
     )
-    print_comments(shown["comments"])
+    print_comments(shown.comments)
 
 
 @candidate.command()
@@ -82,14 +86,14 @@ def show(candidate: str, as_json: bool) -> None:
 @json_option
 def diff(candidate: str, against: str | None, stat: bool, as_json: bool) -> None:
     """Show what a candidate changed."""
-    found = ask("candidate.diff", candidate=candidate, against=against, stat=stat)
+    found = ask(CompareCandidates(candidate=candidate, against=against, stat=stat))
     if as_json:
         print_json(found)
         return
     # A program that reads it wants every byte; a terminal must not obey what stands in somebody's code.
-    click.echo(visible(found["text"]) if sys.stdout.isatty() else found["text"], nl=False)
-    if found["cut"]:
-        click.echo(f"\n(cut here; the whole: {found['command']})", err=True)
+    click.echo(visible(found.text) if sys.stdout.isatty() else found.text, nl=False)
+    if found.cut:
+        click.echo(f"\n(cut here; the whole: {found.command})", err=True)
 
 
 @candidate.command("import", cls=TextCommand)
@@ -99,12 +103,12 @@ def diff(candidate: str, against: str | None, stat: bool, as_json: bool) -> None
 def import_commit(words: tuple[str, ...], summary: str | None, as_json: bool) -> None:
     """Register a commit, branch or tag of the repo as a starting point; it is measured, and never a keep."""
     project, commit = project_and(words, "COMMIT")
-    done = ask("candidate.import", project=project, commit=commit, summary=summary)
+    done = ask(ImportCommit(project=project, commit=commit, summary=summary))
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done['ref']} {done['commit'][:10]} {done['subject']} ({done['project']})")
-        click.echo(f'next: piloop idea add "…" --base {done["ref"]}')
+        click.echo(f"{done.ref} {done.commit[:10]} {done.subject} ({done.project})")
+        click.echo(f'next: piloop idea add "…" --base {done.ref}')
 
 
 @candidate.command(cls=TextCommand)
@@ -116,11 +120,11 @@ def import_commit(words: tuple[str, ...], summary: str | None, as_json: bool) ->
 @json_option
 def note(candidate: str, reason: str, follow_up: tuple[str, ...], as_json: bool) -> None:
     """Say why a candidate that is no keep is worth starting from; a discarded one becomes interesting."""
-    done = ask("candidate.note", candidate=candidate, reason=reason, follow_up=follow_up)
+    done = ask(NoteCandidate(candidate=candidate, reason=reason, follow_up=follow_up))
     if as_json:
         print_json(done)
     else:
-        click.echo(" ".join([f"{done['ref']} ({done['verdict'] or 'not judged yet'}) is noted", *done["seeds"]]))
+        click.echo(" ".join([f"{done.ref} ({done.verdict or 'not judged yet'}) is noted", *done.seeds]))
 
 
 @candidate.command()
@@ -129,11 +133,11 @@ def note(candidate: str, reason: str, follow_up: tuple[str, ...], as_json: bool)
 @json_option
 def remeasure(candidate: str, reason: str, as_json: bool) -> None:
     """Score a candidate once more; its new score counts, and the daemon judges by it."""
-    done = ask("candidate.remeasure", candidate=candidate, reason=reason)
+    done = ask(RemeasureCandidate(candidate=candidate, reason=reason))
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done['ref']} will be scored again")
+        click.echo(f"{done.ref} will be scored again")
 
 
 @candidate.command()
@@ -141,13 +145,13 @@ def remeasure(candidate: str, reason: str, as_json: bool) -> None:
 @click.argument("verdict", type=click.Choice(VERDICTS))
 @click.option("--reason", required=True, help="Why: a comment on it, and in the event log.")
 @json_option
-def verdict(candidate: str, verdict: str, reason: str, as_json: bool) -> None:
+def verdict(candidate: str, verdict: VerdictWord, reason: str, as_json: bool) -> None:
     """Overrule the verdict on a candidate; the daemon then leaves it alone.
 
     A keep that was made from the head becomes the head; a head that is no keep hands over to the keep before it.
     """
-    done = ask("candidate.verdict", candidate=candidate, verdict=verdict, reason=reason)
+    done = ask(OverruleVerdict(candidate=candidate, verdict=verdict, reason=reason))
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done['ref']} is {done['verdict']}; the head is {done['head']}")
+        click.echo(f"{done.ref} is {done.verdict}; the head is {done.head}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import get_args
 
 import click
 
@@ -11,8 +12,9 @@ from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import print_comment, print_thread
 from herdr.errors import UsageError
+from herdr.ops.comment import AddComment, Kind, ListComments, ShowComment
 
-KINDS = ("note", "finding", "decision", "escalation")
+KINDS = get_args(Kind)
 
 
 @click.group(context_settings=SETTINGS)
@@ -26,20 +28,20 @@ def comment() -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
 @click.option("--priority", type=click.IntRange(0, 4), help="Put it into the inbox: 0 is the most urgent.")
 @json_option
-def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) -> None:
+def add(target: str, body: str, kind: Kind, priority: int | None, as_json: bool) -> None:
     """Comment on TARGET: idea#N, run#N, candidate#N, worker#N, comment#N or project.
 
     BODY is the text, or - to read it from standard input. A comment on a running run or its idea is also typed to
     its agent.
     """
     text = _standard_input() if body == "-" else body
-    added = ask("comment.add", target=target, body=text, kind=kind, priority=priority)
+    added = ask(AddComment(target=target, body=text, kind=kind, priority=priority))
     if as_json:
         print_json(added)
     else:
-        click.echo(f"{added['ref']} ({added['kind']} on {added['target']})")
-        if added["unheard"]:
-            click.echo(f"not typed to its agent: {added['unheard']}")
+        click.echo(f"{added.ref} ({added.kind} on {added.target})")
+        if added.unheard:
+            click.echo(f"not typed to its agent: {added.unheard}")
 
 
 @comment.command("list")
@@ -47,10 +49,10 @@ def add(target: str, body: str, kind: str, priority: int | None, as_json: bool) 
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @json_option
-def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json: bool) -> None:
+def list_comments(target: str | None, kind: tuple[Kind, ...], limit: int, as_json: bool) -> None:
     """List the newest comments on a thing and in its threads, or in a project."""
-    where = {"target": target} if target is not None and "#" in target else {"project": target}
-    comments = ask("comment.list", kind=kind, limit=limit, **where)
+    thing, project = (target, None) if target is not None and "#" in target else (None, target)
+    comments = ask(ListComments(target=thing, project=project, kind=kind, limit=limit))
     if as_json:
         print_json(comments)
         return
@@ -65,7 +67,7 @@ def list_comments(target: str | None, kind: tuple[str, ...], limit: int, as_json
 @json_option
 def show(comment: str, as_json: bool) -> None:
     """Show a comment with its whole thread."""
-    shown = ask("comment.show", comment=comment)
+    shown = ask(ShowComment(comment=comment))
     if as_json:
         print_json(shown)
     else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import click
 import msgspec
 
 from herdr.cli.asking import asking
+from herdr.ops.event import ListEvents
+from herdr.ops.views import EventView
 from herdr.printing.values import visible
 
 #: Seconds between two looks for new events.
@@ -28,25 +29,24 @@ def events(
 ) -> None:
     """Print the newest events, or those after one."""
     with asking() as client:
-        chosen: dict[str, object] = {"project": project, "kind": kind}
-        found = client.call("event.list", after=after, limit=limit, **chosen)
+        found = client.ask(ListEvents(project=project, kind=kind, after=after, limit=limit))
         _print(found, as_json)
-        last = found[-1]["id"] if found else after or 0
+        last = found[-1].id if found else after or 0
         while follow:
-            found = client.call("event.list", after=last, limit=PAGE, **chosen)
+            found = client.ask(ListEvents(project=project, kind=kind, after=last, limit=PAGE))
             _print(found, as_json)
-            last = found[-1]["id"] if found else last
+            last = found[-1].id if found else last
             if not found:
                 time.sleep(LOOK)
 
 
-def _print(found: list[dict[str, Any]], as_json: bool) -> None:
+def _print(found: list[EventView], as_json: bool) -> None:
     for event in found:
         click.echo(msgspec.json.encode(event).decode() if as_json else _line(event))
 
 
-def _line(event: dict[str, Any]) -> str:
-    facts = " ".join(f"{name}={value}" for name, value in event["payload"].items() if value not in (None, "", {}))
-    where = event["target"] or event["project"] or ""
-    text = f"{event['id']:>6}  {event['at']}  {event['kind']:<20} {where:<14} {event['actor']:<10} {facts}"
+def _line(event: EventView) -> str:
+    facts = " ".join(f"{name}={value}" for name, value in event.payload.items() if value not in (None, "", {}))
+    where = event.target or event.project or ""
+    text = f"{event.id:>6}  {event.at}  {event.kind:<20} {where:<14} {event.actor:<10} {facts}"
     return visible(text.replace("\n", " "))

@@ -7,6 +7,7 @@ import click
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_json
+from herdr.ops.orchestrator import MakeToken, RevokeToken
 from herdr.printing.values import several
 
 
@@ -25,11 +26,11 @@ def token(as_json: bool) -> None:
 
     The program sets it as HERDR_TOKEN before it calls piloop.
     """
-    made = ask("orchestrator.token")
+    made = ask(MakeToken())
     if as_json:
         print_json(made)
     else:
-        click.echo(made["token"])
+        click.echo(made.token)
         click.echo("it is shown only now; the orchestrator's shell needs: export HERDR_TOKEN=…", err=True)
 
 
@@ -37,8 +38,8 @@ def token(as_json: bool) -> None:
 @json_option
 def revoke(as_json: bool) -> None:
     """Take the token back."""
-    done = ask("orchestrator.revoke")
+    done = ask(RevokeToken())
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{several(done['count'], 'token')} taken back")
+        click.echo(f"{several(done.count, 'token')} taken back")

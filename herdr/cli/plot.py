@@ -13,6 +13,7 @@ import click
 from herdr.cli.asking import ask
 from herdr.cli.output import json_option, print_json
 from herdr.errors import HerdrError, UsageError
+from herdr.ops.candidate.series import Moment, ShowSeries
 
 if TYPE_CHECKING:
     from herdr.plot import Over, Point
@@ -43,14 +44,14 @@ def plot(project: str | None, over: Over, output: str | None, as_json: bool) -> 
 
     if output not in (None, "-") and Path(str(output)).suffix.lower() not in FORMATS:
         raise UsageError(f"{output}: a plot is written as .svg or .png", fix="piloop plot -o plot.svg")
-    found = ask("candidate.series", project=project)
+    found = ask(ShowSeries(project=project))
     if as_json:
         print_json(found)
         return
-    points = _points(found["moments"])
+    points = _points(found.moments)
     if over == "tokens" and not any(point.tokens for point in points):
         raise HerdrError("no agent that has ended told how many tokens it used", fix="piloop plot --over time")
-    said: Any = {"metric": found["metric"], "direction": found["direction"], "over": over}
+    said: Any = {"metric": found.metric, "direction": found.direction, "over": over}
     if output is None:
         columns = shutil.get_terminal_size().columns
         click.echo(text_plot(points, **said, width=columns), nl=False)
@@ -60,7 +61,7 @@ def plot(project: str | None, over: Over, output: str | None, as_json: bool) -> 
         sys.stdout.write(svg)
         return
     _write(Path(output), svg)
-    click.echo(f"{output}: {found['metric']} of {len(points)} candidates over {over}")
+    click.echo(f"{output}: {found.metric} of {len(points)} candidates over {over}")
 
 
 def _write(path: Path, svg: str) -> None:
@@ -76,18 +77,18 @@ def _write(path: Path, svg: str) -> None:
         raise HerdrError(problem, fix="name another file: piloop plot -o plot.svg") from error
 
 
-def _points(moments: list[dict[str, Any]]) -> list[Point]:
+def _points(moments: list[Moment]) -> list[Point]:
     from herdr.plot import Point
 
-    times = [datetime.fromisoformat(one["at"].replace("Z", "+00:00")) for one in moments]
+    times = [datetime.fromisoformat(one.at.replace("Z", "+00:00")) for one in moments]
     return [
         Point(
-            number=int(one["ref"].partition("#")[2]),
-            value=one["value"],
-            verdict=one["verdict"],
-            title=one["subject"],
+            number=int(one.ref.partition("#")[2]),
+            value=one.value,
+            verdict=one.verdict,
+            title=one.subject,
             seconds=max((time - times[0]).total_seconds(), 0.0),
-            tokens=one["tokens"],
+            tokens=one.tokens,
         )
         for one, time in zip(moments, times, strict=True)
     ]

@@ -10,6 +10,9 @@ from herdr.cli.asking import asking, home_for_people
 from herdr.cli.group import TextCommand
 from herdr.errors import HerdrError, RefusedError
 from herdr.home import Home
+from herdr.ops.message import SendMessage, ShowMessage
+from herdr.ops.project import ListProjects
+from herdr.ops.views import MessageView
 
 #: Seconds between two looks at the message.
 LOOK = 0.05
@@ -31,45 +34,45 @@ def prompt(worker: str, text: str, timeout: float) -> None:
     with asking() as client:
         if daemon_pid(home) is None:
             # Checked first: a message that nobody types soon is not what was meant.
-            client.call("project.list")
+            client.ask(ListProjects())
             raise RefusedError("the daemon is not running, so nobody types", fix="herdr up")
-        message = client.call("message.send", agent=worker, text=text)
+        message = client.ask(SendMessage(agent=worker, text=text))
         deadline = time.monotonic() + timeout
-        while message["state"] in ("queued", "typed"):
+        while message.state in ("queued", "typed"):
             if time.monotonic() > deadline:
                 raise _still_waits(message, timeout)
             if daemon_pid(home) is None:
                 raise _daemon_gone(home, message)
             time.sleep(LOOK)
-            message = client.call("message.get", message=message["id"])
-    if message["state"] != "received":
+            message = client.ask(ShowMessage(message=message.id))
+    if message.state != "received":
         raise _not_received(message)
-    how = f" ({message['detail']})" if message["detail"] else ""
-    click.echo(f"{message['agent']} received it{how}")
+    how = f" ({message.detail})" if message.detail else ""
+    click.echo(f"{message.agent} received it{how}")
 
 
-def _still_waits(message: dict[str, str], timeout: float) -> HerdrError:
-    if message["state"] == "typed":
+def _still_waits(message: MessageView, timeout: float) -> HerdrError:
+    if message.state == "typed":
         what, next_ = "it was typed, and nothing shows yet that it was taken", "it is not typed again"
     else:
-        why = message["detail"] or f"{message['agent']} is starting, or another message goes first"
+        why = message.detail or f"{message.agent} is starting, or another message goes first"
         what, next_ = f"nothing was typed yet: {why}", "the message waits on, until the run ends"
     return HerdrError(
-        f"{message['agent']} has not received it after {timeout:g} s: {what}",
-        fix=f"{next_}; look at the agent: herdr attach {message['agent']}",
+        f"{message.agent} has not received it after {timeout:g} s: {what}",
+        fix=f"{next_}; look at the agent: herdr attach {message.agent}",
     )
 
 
-def _not_received(message: dict[str, str]) -> HerdrError:
+def _not_received(message: MessageView) -> HerdrError:
     said = {"unconfirmed": "was typed, but nothing shows that it was taken", "failed": "was not typed"}
-    why = f": {message['detail']}" if message["detail"] else ""
+    why = f": {message.detail}" if message.detail else ""
     return HerdrError(
-        f"the message to {message['agent']} {said[message['state']]}{why}",
-        fix=f"look at the agent: herdr attach {message['agent']}",
+        f"the message to {message.agent} {said[message.state]}{why}",
+        fix=f"look at the agent: herdr attach {message.agent}",
     )
 
 
-def _daemon_gone(home: Home, message: dict[str, str]) -> HerdrError:
+def _daemon_gone(home: Home, message: MessageView) -> HerdrError:
     typed = "it was typed, and the next one sees what became of it"
-    what = typed if message["state"] == "typed" else "nothing was typed, and the next one types the message"
+    what = typed if message.state == "typed" else "nothing was typed, and the next one types the message"
     return HerdrError(f"the daemon ended meanwhile; {what}", fix=f"herdr up; its log is {home.log}")

@@ -10,6 +10,7 @@ import click
 from herdr.cli.asking import ask, home_for_people
 from herdr.errors import HerdrError
 from herdr.home import working_folder
+from herdr.ops.project import ShowLive
 
 
 @click.command()
@@ -22,7 +23,7 @@ def watch(project: str | None) -> None:
     """
     home = home_for_people("watch")
     # Asked before the screen is drawn, so that what is wrong stays on the terminal.
-    name = ask("project.live", project=project)["name"]
+    name = ask(ShowLive(project=project)).name
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise HerdrError("piloop watch needs a terminal", fix="piloop status")
     from herdr.ops.client import connect

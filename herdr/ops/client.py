@@ -144,7 +144,11 @@ class MailboxClient:
         reply = self._await(path, self._mailbox / "answers" / f"{identity}.json")
         if reply.error is not None:
             raise _as_error(reply.error, reply)
-        return msgspec.json.decode(reply.result, type=request.answer_type())
+        try:
+            return msgspec.json.decode(reply.result, type=request.answer_type())
+        except msgspec.MsgspecError as error:
+            problem = f"the daemon's answer is not what this piloop expects: {error}"
+            raise HerdrError(problem, fix="both must be of one version: herdr down, then herdr up") from error
 
     def call(self, name: str, /, **arguments: object) -> Any:
         """Ask the daemon by an operation's name."""

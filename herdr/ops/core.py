@@ -124,6 +124,7 @@ def run(context: Context, request: Any, arguments: Mapping[str, object] | None =
         arguments: those of an operation that is asked for by its name.
 
     Raises:
+        UsageError: an argument does not fit.
         RefusedError: the asker's role may not do this.
         HerdrError: whatever the operation itself refuses.
     """
@@ -134,10 +135,12 @@ def run(context: Context, request: Any, arguments: Mapping[str, object] | None =
         return msgspec.to_builtins(run(context, read_request(named, arguments)))
     wanted = OPERATIONS[request.operation]
     check(context, wanted)
+    # The types hold what mypy sees; a number out of range is seen only now.
+    fitting = read_request(wanted, msgspec.structs.asdict(request))
     if not wanted.writes:
-        return perform(context, request)
+        return perform(context, fitting)
     with transaction(context.conn):
-        return perform(context, request)
+        return perform(context, fitting)
 
 
 def check(context: Context, wanted: Operation) -> None:

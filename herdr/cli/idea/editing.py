@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from herdr.cli.asking import ask
 from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.errors import UsageError
+from herdr.ops.idea.editing import ChangeBase, EditIdea, IdeaEdited, PrioritiseIdea
+from herdr.ops.idea.linking import LinkIdea, LinksChanged, UnlinkIdea
 
 reason_option = click.option("--reason", help="Why: a comment on the idea, and in the event log.")
 after_option = click.option(
@@ -27,7 +27,7 @@ supersedes_option = click.option(
 @json_option
 def priority(idea: str, priority: int, reason: str | None, as_json: bool) -> None:
     """Say how urgent an idea is: 0 is urgent, 4 is someday."""
-    _print(ask("idea.priority", idea=idea, priority=priority, reason=reason), as_json)
+    _print(ask(PrioritiseIdea(idea=idea, priority=priority, reason=reason)), as_json)
 
 
 @click.command()
@@ -40,7 +40,7 @@ def base(idea: str, base: str | None, head: bool, reason: str | None, as_json: b
     """Pin the candidate that the next run of an idea starts from."""
     if head == (base is not None):
         raise UsageError("what should it start from?", fix="name a candidate, or say --head")
-    _print(ask("idea.base", idea=idea, base=base, reason=reason), as_json)
+    _print(ask(ChangeBase(idea=idea, base=base, reason=reason)), as_json)
 
 
 @click.command(cls=TextCommand)
@@ -55,9 +55,33 @@ def base(idea: str, base: str | None, head: bool, reason: str | None, as_json: b
 @click.option("--attempts", type=click.IntRange(1, 1000), help="How often it may be tried.")
 @reason_option
 @json_option
-def edit(idea: str, as_json: bool, **options: Any) -> None:
+def edit(
+    idea: str,
+    title: str | None,
+    hypothesis: str | None,
+    plan: str | None,
+    provenance: str | None,
+    family: str | None,
+    harness: str | None,
+    model: str | None,
+    attempts: int | None,
+    reason: str | None,
+    as_json: bool,
+) -> None:
     """Change what an idea says; a run that is under way keeps the brief that it got."""
-    _print(ask("idea.edit", idea=idea, **options), as_json)
+    request = EditIdea(
+        idea=idea,
+        title=title,
+        hypothesis=hypothesis,
+        plan=plan,
+        provenance=provenance,
+        family=family,
+        harness=harness,
+        model=model,
+        attempts=attempts,
+        reason=reason,
+    )
+    _print(ask(request), as_json)
 
 
 @click.command()
@@ -66,9 +90,11 @@ def edit(idea: str, as_json: bool, **options: Any) -> None:
 @supersedes_option
 @reason_option
 @json_option
-def link(idea: str, as_json: bool, **options: Any) -> None:
+def link(
+    idea: str, after: tuple[str, ...], supersedes: tuple[str, ...], reason: str | None, as_json: bool
+) -> None:
     """Have an idea wait for others, or replace them."""
-    _print_links(ask("idea.link", idea=idea, **options), as_json)
+    _print_links(ask(LinkIdea(idea=idea, after=after, supersedes=supersedes, reason=reason)), as_json)
 
 
 @click.command()
@@ -77,27 +103,30 @@ def link(idea: str, as_json: bool, **options: Any) -> None:
 @supersedes_option
 @reason_option
 @json_option
-def unlink(idea: str, as_json: bool, **options: Any) -> None:
+def unlink(
+    idea: str, after: tuple[str, ...], supersedes: tuple[str, ...], reason: str | None, as_json: bool
+) -> None:
     """Take links of an idea away."""
-    _print_links(ask("idea.unlink", idea=idea, **options), as_json)
+    _print_links(ask(UnlinkIdea(idea=idea, after=after, supersedes=supersedes, reason=reason)), as_json)
 
 
-def _print(edited: dict[str, Any], as_json: bool) -> None:
+def _print(edited: IdeaEdited, as_json: bool) -> None:
     if as_json:
         print_json(edited)
         return
-    one = edited["idea"]
-    told = {"priority": str(one["priority"]), "base": one["base"] or "the head"}
-    what = [f"{name} {told[name]}" if name in told else f"new {name}" for name in edited["changed"]]
-    click.echo(f"{one['ref']} {one['title']}: {', '.join(what) or 'unchanged'}")
+    one = edited.idea
+    told = {"priority": str(one.priority), "base": one.base or "the head"}
+    what = [f"{name} {told[name]}" if name in told else f"new {name}" for name in edited.changed]
+    click.echo(f"{one.ref} {one.title}: {', '.join(what) or 'unchanged'}")
 
 
-def _print_links(linked: dict[str, Any], as_json: bool) -> None:
+def _print_links(linked: LinksChanged, as_json: bool) -> None:
     if as_json:
         print_json(linked)
         return
-    said = [f"{kind} {', '.join(linked[kind])}" for kind in ("after", "supersedes") if linked[kind]]
-    click.echo(f"{linked['ref']}: {'; '.join(said) or 'no links'}")
+    links = (("after", linked.after), ("supersedes", linked.supersedes))
+    said = [f"{kind} {', '.join(names)}" for kind, names in links if names]
+    click.echo(f"{linked.ref}: {'; '.join(said) or 'no links'}")
 
 
 COMMANDS = (priority, base, edit, link, unlink)

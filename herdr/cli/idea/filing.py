@@ -11,6 +11,7 @@ from herdr.cli.asking import ask
 from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import project_and
+from herdr.ops.idea.filing import AddIdea, DevelopSeed, IdeaFiled, PlantSeed
 
 PRIORITY = click.IntRange(0, 4)
 
@@ -41,10 +42,41 @@ def _options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--priority", type=PRIORITY, default=2, show_default=True, help="0 is the most urgent.")
 @_options
 @json_option
-def add(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def add(
+    words: tuple[str, ...],
+    hypothesis: str,
+    provenance: str | None,
+    priority: int,
+    plan: str | None,
+    family: str | None,
+    harness: str | None,
+    model: str | None,
+    base: str | None,
+    attempts: int | None,
+    proposed: bool,
+    after: tuple[str, ...],
+    supersedes: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """File an idea; it is tried as soon as a slot is free."""
     project, title = project_and(words, "TITLE")
-    _print(ask("idea.add", project=project, title=title, **options), as_json)
+    request = AddIdea(
+        project=project,
+        title=title,
+        hypothesis=hypothesis,
+        provenance=provenance,
+        priority=priority,
+        plan=plan,
+        family=family,
+        harness=harness,
+        model=model,
+        base=base,
+        attempts=attempts,
+        proposed=proposed,
+        after=after,
+        supersedes=supersedes,
+    )
+    _print(ask(request), as_json)
 
 
 @click.command(cls=TextCommand)
@@ -54,10 +86,15 @@ def add(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--base", metavar="candidate#N", help="What the idea will start from.")
 @click.option("--priority", type=PRIORITY, default=2, show_default=True, help="0 is the most urgent.")
 @json_option
-def seed(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def seed(
+    words: tuple[str, ...], provenance: str, family: str | None, base: str | None, priority: int, as_json: bool
+) -> None:
     """File a hunch: research develops it into an idea, or rejects it, as soon as it has a slot."""
     project, hunch = project_and(words, "HUNCH")
-    _print(ask("idea.seed", project=project, hunch=hunch, **options), as_json)
+    request = PlantSeed(
+        project=project, hunch=hunch, provenance=provenance, family=family, base=base, priority=priority
+    )
+    _print(ask(request), as_json)
 
 
 @click.command(cls=TextCommand)
@@ -71,18 +108,56 @@ def seed(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--priority", type=PRIORITY, help="0 is the most urgent.  [default: the seed's]")
 @_options
 @json_option
-def develop(idea: str, as_json: bool, **options: Any) -> None:
+def develop(
+    idea: str,
+    hypothesis: str,
+    evidence: str,
+    check: str,
+    metric: str,
+    effect: str,
+    title: str | None,
+    priority: int | None,
+    plan: str | None,
+    family: str | None,
+    harness: str | None,
+    model: str | None,
+    base: str | None,
+    attempts: int | None,
+    proposed: bool,
+    after: tuple[str, ...],
+    supersedes: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Make a defined idea of a seed."""
-    _print(ask("idea.develop", idea=idea, **options), as_json)
+    request = DevelopSeed(
+        idea=idea,
+        hypothesis=hypothesis,
+        evidence=evidence,
+        check=check,
+        metric=metric,
+        effect=effect,
+        title=title,
+        priority=priority,
+        plan=plan,
+        family=family,
+        harness=harness,
+        model=model,
+        base=base,
+        attempts=attempts,
+        proposed=proposed,
+        after=after,
+        supersedes=supersedes,
+    )
+    _print(ask(request), as_json)
 
 
-def _print(filed: dict[str, Any], as_json: bool) -> None:
+def _print(filed: IdeaFiled, as_json: bool) -> None:
     if as_json:
         print_json(filed)
         return
-    click.echo(f"{filed['ref']} {filed['title']} ({filed['status']}, {filed['project']})")
-    for like in filed["like"]:
-        click.echo(f"warning: {like['ref']} is much like it: {like['title']} ({like['status']})", err=True)
+    click.echo(f"{filed.ref} {filed.title} ({filed.status}, {filed.project})")
+    for like in filed.like:
+        click.echo(f"warning: {like.ref} is much like it: {like.title} ({like.status})", err=True)
 
 
 COMMANDS = (add, seed, develop)
