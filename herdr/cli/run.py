@@ -7,11 +7,11 @@ from typing import get_args
 
 import click
 
-from herdr.campaign.words import RunState
 from herdr.cli.asking import ask
 from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_facts, print_json, print_table, print_text
 from herdr.cli.shared import print_comments
+from herdr.contract.words import RunState
 from herdr.errors import RefusedError
 from herdr.ops.run import CancelRun, ListRuns, RequeueRun, RunAgent, RunCommit, RunShown, ShowRun
 from herdr.ops.views import RunView

@@ -6,10 +6,10 @@ from typing import get_args
 
 import click
 
-from herdr.campaign.words import IdeaStatus
 from herdr.cli.asking import ask
 from herdr.cli.output import json_option, print_facts, print_json, print_table, print_text
 from herdr.cli.shared import print_comments
+from herdr.contract.words import IdeaStatus
 from herdr.ops.idea.reading import ListIdeas, ShowIdea
 from herdr.ops.views import IdeaView
 from herdr.printing.things import pinned_to, waits_for
