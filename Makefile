@@ -40,7 +40,7 @@ soak: .venv/dev
 
 # Pages that are generated from the code; a test says when they are out of date.
 docs: .venv/dev
-	@$(BIN)/python -m herdr.cli.docs docs/commands.md
+	@$(BIN)/python -m herdr.cli.docs docs
 
 .venv/run: $(PACKAGING) tools/need_programs.sh
 	@tools/need_programs.sh

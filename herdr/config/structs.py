@@ -14,11 +14,20 @@ from herdr.contract.harness import Cause
 from herdr.contract.words import Direction, MetricRole, ResearchTrigger, RuntimeName, WatchdogTrigger
 from herdr.errors import UsageError
 
-Seconds = Annotated[float, Meta(gt=0)]
-Interval = Annotated[float, Meta(ge=0)]
+# `unit` and each field's docstring are for `docs/configuration.md`, which `make docs` writes.
+Seconds = Annotated[float, Meta(gt=0, extra={"unit": "seconds"})]
+Interval = Annotated[float, Meta(ge=0, extra={"unit": "seconds"})]
+Hours = Annotated[float, Meta(gt=0, extra={"unit": "hours"})]
 Count = Annotated[int, Meta(ge=1)]
-CountOrZero = Annotated[int, Meta(ge=0)]
-Dollars = Annotated[float, Meta(gt=0)]
+Agents = Annotated[int, Meta(ge=1, extra={"unit": "agents"})]
+Runs = Annotated[int, Meta(ge=1, extra={"unit": "runs"})]
+RunsOrZero = Annotated[int, Meta(ge=0, extra={"unit": "runs"})]
+Tokens = Annotated[int, Meta(ge=1, extra={"unit": "tokens"})]
+Ideas = Annotated[int, Meta(ge=0, extra={"unit": "ideas"})]
+Seeds = Annotated[int, Meta(ge=1, extra={"unit": "seeds"})]
+Dollars = Annotated[float, Meta(gt=0, extra={"unit": "US dollars"})]
+Margin = Annotated[float, Meta(ge=0, extra={"unit": "the metric's own"})]
+Level = Annotated[float, Meta(extra={"unit": "the metric's own"})]
 Word = Annotated[str, Meta(extra={"check": checks.text})]
 Argv = Annotated[tuple[Word, ...], Meta(extra={"check": checks.argv})]
 HeadlessArgv = Annotated[tuple[Word, ...], Meta(extra={"check": checks.headless_argv})]
@@ -41,96 +50,132 @@ Dialog = tuple[Name, tuple[Name, ...]]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that the evaluator prints. `margin` and `floor` are in the metric's own unit."""
+    """A number that the evaluator prints. One is primary: it has to beat the best so far."""
 
     name: MetricName
+    """What stands before the `=` in the line `METRIC name=value`."""
     direction: Direction
+    """Which way is better."""
     role: Annotated[MetricRole, Meta(extra={"words": get_args(MetricRole)})] = "watch"
+    """`primary` decides, `guardrail` may not pass `margin` or `floor`, `watch` is only recorded."""
     track: Name | None = None
-    margin: Annotated[float, Meta(ge=0)] | None = None
-    floor: float | None = None
+    """Which of `[tracks]` it is the primary metric of."""
+    margin: Margin | None = None
+    """How much worse than the best so far a guardrail may get; a guardrail needs it."""
+    floor: Level | None = None
+    """The value that a guardrail may never pass."""
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several primary metrics, with its share of the worker slots."""
+    """One of several primary metrics."""
 
     share: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    """Its part of the worker slots."""
     addendum: RepoPath | None = None
+    """A file that joins the briefs of the track's workers."""
 
 
 class Role(msgspec.Struct, frozen=True, kw_only=True):
-    """What every role has. `timeout` is in seconds, from launch to kill; `addendum` joins the role's brief.
+    """What every role has.
 
     From `Config.role`, `harnesses` and `model` are those of the project where the role has none of its own;
     `harnesses` is still None where neither says: then the built-in ones found on the machine.
     """
 
     harnesses: Names | None = None
+    """The harnesses of this role, taken in turn, in place of the project's."""
     model: dict[str, Name] = {}
+    """Harness -> model of this role, before the project's."""
     timeout: Seconds = 1800.0
-    max_concurrent: Count = 1
+    """From an agent's launch until it is ended."""
+    max_concurrent: Agents = 1
+    """How many agents of this role work at the same time."""
     addendum: RepoPath | None = None
+    """A file that joins the brief of this role."""
     mcp: tuple[Name, ...] = ()
+    """Which of the servers in `[mcp]` its agents get."""
 
 
 class WorkerRole(Role, frozen=True, kw_only=True):
-    """Tries ideas. `explore_every`: at least 1 run in so many starts from a pinned base; 0 is off."""
+    """Tries ideas."""
 
-    max_concurrent: Count = 4
-    explore_every: CountOrZero = 4
+    max_concurrent: Agents = 4
+    explore_every: RunsOrZero = 4
+    """At least one run in so many starts from a pinned base; 0: none has to."""
 
 
 class WatchdogRole(Role, frozen=True, kw_only=True):
-    """Looks into what went wrong. `interval`: seconds between reviews; 0 is off. `triggers`: what starts one."""
+    """Looks into what went wrong, and at the progress."""
 
     timeout: Seconds = 600.0
     interval: Interval = 1800.0
+    """Between two looks at the progress; 0: none."""
     triggers: tuple[WatchdogTrigger, ...] = get_args(WatchdogTrigger)
+    """What starts a sweep: something went wrong, the interval is over, the campaign stopped; `[]`: nothing."""
 
 
 class Scout(msgspec.Struct, frozen=True, kw_only=True):
-    """A research sweep outside the repo, every `interval` seconds, for at most `seeds` seeds."""
+    """A research sweep outside the repo."""
 
     interval: Seconds
-    seeds: Count = 3
+    """Between two such sweeps."""
+    seeds: Seeds = 3
+    """How many seeds a sweep may file."""
 
 
 class ResearchRole(Role, frozen=True, kw_only=True):
-    """Develops seeds. `buffer`: ready ideas beyond one for each worker slot. `triggers`: what starts a sweep."""
+    """Develops seeds, and proposes ideas when few are ready."""
 
     timeout: Seconds = 900.0
     triggers: tuple[ResearchTrigger, ...] = get_args(ResearchTrigger)
-    max_ideas: CountOrZero = 1
+    """What starts a sweep: a seed, or too few ready ideas; `[]`: nothing."""
+    max_ideas: Ideas = 1
+    """How many ideas of its own a sweep may file; 0: it only develops seeds."""
     context: tuple[RepoPath, ...] = ()
-    buffer: CountOrZero = 2
+    """Files that its agents read first; globs are allowed."""
+    buffer: Ideas = 2
+    """How many ideas should be ready beyond one for each worker slot."""
     scout: Scout | None = None
+    """A sweep outside the repo; left out: none."""
 
 
 class Roles(msgspec.Struct, frozen=True, kw_only=True):
     """The roles that the daemon launches agents for."""
 
     worker: WorkerRole = WorkerRole()
+    """Tries ideas."""
     watchdog: WatchdogRole = WatchdogRole()
+    """Looks into what went wrong."""
     research: ResearchRole = ResearchRole()
+    """Develops seeds and proposes ideas."""
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """When a campaign ends by itself: the first of these that is reached."""
+    """When a campaign ends by itself: the first of these that is reached. Agents then have ten minutes."""
 
-    target: float | None = None
-    max_runs: Count | None = None
-    max_hours: Annotated[float, Meta(gt=0)] | None = None
-    max_tokens: Count | None = None
-    plateau: Count | None = None
+    target: Level | None = None
+    """The primary metric has reached this value."""
+    max_runs: Runs | None = None
+    """So many runs are done."""
+    max_hours: Hours | None = None
+    """It has run for so long."""
+    max_tokens: Tokens | None = None
+    """Its agents have used so many tokens."""
+    plateau: Runs | None = None
+    """So many runs in a row brought no keep."""
 
 
 class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that prints what was spent so far in US dollars, run every `interval` seconds."""
+    """A limit in money, told by a command of yours."""
 
     command: Argv
+    """Prints what was spent so far."""
     limit: Dollars
+    """The campaign stops when so much is spent."""
     notices: tuple[Dollars, ...] = ()
+    """Amounts that the inbox is told of."""
     interval: Seconds = 300.0
+    """Between two runs of the command."""
 
 
 class HarnessKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,51 +258,77 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     """A tool server for agents: a URL or a command. Only names of environment variables, never values."""
 
     url: Name | None = None
+    """Where a server that runs already is reached."""
     headers_env: dict[str, Variable] = {}
+    """HTTP header -> the environment variable that holds its value."""
     bearer_token_env: Variable | None = None
+    """The environment variable that holds the token for the server."""
     command: Argv | Name | None = None
+    """What starts a server."""
     env: tuple[Variable, ...] = ()
+    """The environment variables that the server gets."""
 
 
 class Tmux(msgspec.Struct, frozen=True, kw_only=True):
-    """The tmux server of the fleet: windows of `width` x `height` characters, `history` lines each."""
+    """The tmux server of the fleet."""
 
     socket: SocketName | None = None
-    width: Annotated[int, Meta(ge=40, le=10_000)] = 200
-    height: Annotated[int, Meta(ge=10, le=10_000)] = 50
-    history: Annotated[int, Meta(ge=0, le=10_000_000)] = 50_000
+    """The name of its socket, as in `tmux -L`; left out: one for each home."""
+    width: Annotated[int, Meta(ge=40, le=10_000, extra={"unit": "characters"})] = 200
+    """Of a window."""
+    height: Annotated[int, Meta(ge=10, le=10_000, extra={"unit": "lines"})] = 50
+    """Of a window."""
+    history: Annotated[int, Meta(ge=0, le=10_000_000, extra={"unit": "lines"})] = 50_000
+    """How much each window keeps of what has left its top."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """A project's configuration: all keys of its `piloop.toml`. Times are in seconds.
-
-    `harnesses` None: the built-in ones found on this machine. `protect` None: see `protected_patterns`.
-    `evaluate_env` names variables that the evaluator may see; `attempts` is of one idea.
-    `plugins` holds `block` and each plugin's own table.
-    """
+    """A project's configuration: all keys of its `piloop.toml`."""
 
     name: ProjectName
+    """The project's name; it is part of git refs and folder names."""
     evaluate: Argv
+    """The command that scores a commit in a clean worktree: it prints `METRIC name=value` lines and exits 0."""
     metrics: Annotated[tuple[Metric, ...], Meta(min_length=1)]
+    """What the evaluator prints."""
     evaluate_timeout: Seconds = 600.0
+    """A commit that takes longer counts as a crash."""
     evaluate_env: tuple[Variable, ...] = ()
-    max_evaluations: Count = 1
+    """The environment variables that the evaluator may see beside the usual ones."""
+    max_evaluations: Annotated[int, Meta(ge=1, extra={"unit": "evaluations"})] = 1
+    """How many commits are scored at the same time; more disturb each other's timings."""
     protect: tuple[Pattern, ...] | None = None
-    attempts: Count = 2
+    """What no candidate may change; left out: what `evaluate` runs, piloop.toml, PREPARE.md, .polyresearch/."""
+    attempts: Runs = 2
+    """How many runs one idea gets before it is parked."""
     runtime: RuntimeName = "subprocess"
+    """Where agents run: `herdr` in tmux windows, `subprocess` in the background."""
     harnesses: Names | None = None
+    """The harnesses that agents are started with, in turn; left out: the built-in ones found on the machine."""
     model: dict[str, Name] = {}
-    max_concurrent: dict[str, Count] = {}
+    """Harness -> model; a harness that is not named has its own default."""
+    max_concurrent: dict[str, Agents] = {}
+    """Harness -> how many of its agents work at the same time."""
     link: tuple[RepoPath, ...] = ()
+    """Ignored files and folders that every worktree needs, such as data."""
     confidence: Annotated[float, Meta(gt=0.5, lt=1)] = 0.95
+    """How sure a verdict has to be."""
     tracks: dict[str, Track] = {}
+    """One for each primary metric, where there are several."""
     roles: Roles = Roles()
+    """What agents are launched for."""
     stop: Stop = Stop()
+    """When the campaign ends by itself."""
     spend: Spend | None = None
+    """A limit in money; left out: none."""
     harness: dict[str, HarnessKeys] = {}
+    """Harnesses of your own, and other settings for those that exist."""
     mcp: dict[str, McpServer] = {}
+    """Tool servers for agents."""
     plugins: dict[str, Any] = {}
+    """`block`, a list of plugins to turn off, and a table for each plugin that has settings of its own."""
     tmux: Tmux = Tmux()
+    """The tmux server of the fleet."""
 
     @property
     def primary(self) -> Metric:

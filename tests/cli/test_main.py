@@ -11,7 +11,6 @@ from typing import Any
 import click
 import pytest
 
-from herdr.cli import docs
 from herdr.cli.main import run
 from herdr.cli.running import GROUPS
 from herdr.home import Home
@@ -54,11 +53,6 @@ def test_help_and_version_work_without_a_home(typed: Any) -> None:
         assert "Commands:" in typed(program, "--help").out
         assert typed(program, "--version").out.startswith(f"{program} ")
         assert typed(program).code in (0, 2)  # what click says to no arguments changed
-
-
-def test_the_page_of_commands_is_up_to_date() -> None:
-    page = Path(__file__).parents[2] / "docs" / "commands.md"
-    assert page.read_text() == docs.render(), "python -m herdr.cli.docs > docs/commands.md"
 
 
 def test_a_command_of_a_plugin_is_found_when_it_is_named(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:

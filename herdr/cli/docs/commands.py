@@ -1,4 +1,4 @@
-"""`python -m herdr.cli.docs` prints docs/commands.md: the help of every command, as it is."""
+"""Renders docs/commands.md: the help of every command, as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from herdr.cli.running import GROUPS
 INTRODUCTION = """\
 # Commands
 
-This page is made from `--help`: `python -m herdr.cli.docs > docs/commands.md`.
+This page is made from `--help`: `make docs` writes it.
 
 References such as `idea#12`, `run#7`, `candidate#30` and `worker#3` are printed and taken everywhere; where only
 one kind fits, the number alone does. PROJECT is a project's name or a path inside its repo, and may be left out
@@ -40,7 +40,3 @@ def _help_of(command: click.Command, name: str, parent: click.Context) -> list[s
             assert found is not None
             pages += _help_of(found, inner, context)
     return pages
-
-
-if __name__ == "__main__":
-    click.echo(render(), nl=False)
