@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from herdr import __version__
 from herdr.contract.facts import (
     AgentInfo,
     BriefContext,
@@ -45,12 +46,17 @@ from herdr.contract.harness import (
 from herdr.errors import HerdrError
 
 if TYPE_CHECKING:
+    from herdr.commandline.group import SETTINGS, LazyGroup, TextCommand
+    from herdr.commandline.running import run_program
     from herdr.harness.files import json_lines
     from herdr.harness.program import check_program
     from herdr.harness.template import CommandHarness
     from herdr.home import Home
+    from herdr.locking import open_lock, take_lock
+    from herdr.repo.git import Completed, GitError, GitMissingError, run_git
 
 __all__ = [
+    "SETTINGS",
     "AgentInfo",
     "AgentState",
     "BriefContext",
@@ -60,11 +66,14 @@ __all__ = [
     "ClaimAnswer",
     "CommandHarness",
     "CommentInfo",
+    "Completed",
     "DoctorCheck",
     "DoctorResult",
     "Escalation",
     "EvaluationRequest",
     "EvaluationResult",
+    "GitError",
+    "GitMissingError",
     "Harness",
     "HarnessBase",
     "HarnessStatus",
@@ -73,6 +82,7 @@ __all__ = [
     "IdeaInfo",
     "Launch",
     "LaunchContext",
+    "LazyGroup",
     "MeasurementInfo",
     "OutsideIdea",
     "ProjectInfo",
@@ -82,19 +92,35 @@ __all__ = [
     "SeedInfo",
     "SendRules",
     "SweepInfo",
+    "TextCommand",
     "Usage",
+    "__version__",
     "check_program",
     "hookimpl",
     "json_lines",
+    "open_lock",
+    "run_git",
+    "run_program",
+    "take_lock",
 ]
 
 hookimpl = pluggy.HookimplMarker("herdr")
 
 _OFFERED = {
     "CommandHarness": "herdr.harness.template",
+    "Completed": "herdr.repo.git",
+    "GitError": "herdr.repo.git",
+    "GitMissingError": "herdr.repo.git",
     "Home": "herdr.home",
+    "LazyGroup": "herdr.commandline.group",
+    "SETTINGS": "herdr.commandline.group",
+    "TextCommand": "herdr.commandline.group",
     "check_program": "herdr.harness.program",
     "json_lines": "herdr.harness.files",
+    "open_lock": "herdr.locking",
+    "run_git": "herdr.repo.git",
+    "run_program": "herdr.commandline.running",
+    "take_lock": "herdr.locking",
 }
 
 

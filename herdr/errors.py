@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: What a program exits with after Ctrl-C, as a shell shows it: 128 and the number of the signal.
+INTERRUPTED = 130
+
 
 class HerdrError(Exception):
     """Something a person can understand and act on; shown as two lines, never as a traceback.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_json, print_table
+from herdr.commandline.group import SETTINGS
 from herdr.ops.agent import CancelAgent, ListAgents
 from herdr.printing.values import ago, number
 

@@ -8,9 +8,9 @@ from typing import get_args
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_facts, print_json
 from herdr.cli.shared import print_candidates, print_comments, project_and
+from herdr.commandline.group import SETTINGS, TextCommand
 from herdr.contract.words import VerdictWord
 from herdr.ops.candidate.changing import ImportCommit, NoteCandidate, OverruleVerdict, RemeasureCandidate
 from herdr.ops.candidate.reading import CompareCandidates, ListCandidates, ShowCandidate

@@ -8,9 +8,9 @@ from typing import get_args
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import print_comment, print_thread
+from herdr.commandline.group import SETTINGS, TextCommand
 from herdr.errors import UsageError
 from herdr.ops.comment import AddComment, Kind, ListComments, ShowComment
 

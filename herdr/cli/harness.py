@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from herdr.cli.asking import home_for_people
-from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_facts, print_json, print_table
+from herdr.commandline.group import SETTINGS
 
 if TYPE_CHECKING:
     from herdr.contract.harness import HarnessStatus

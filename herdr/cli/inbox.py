@@ -9,9 +9,9 @@ import click
 import msgspec
 
 from herdr.cli.asking import ask, asking
-from herdr.cli.group import SETTINGS, TextCommand
 from herdr.cli.output import json_option, print_facts, print_json, print_table
 from herdr.cli.shared import print_comment, print_thread
+from herdr.commandline.group import SETTINGS, TextCommand
 from herdr.ops.client import Client
 from herdr.ops.comment import Kind, ShowComment
 from herdr.ops.idea.reading import ShowIdea

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from herdr.errors import INTERRUPTED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-INTERRUPTED = 130
 
 
 def piloop() -> None:

@@ -7,7 +7,7 @@ import time
 import click
 
 from herdr.cli.asking import asking, home_for_people
-from herdr.cli.group import TextCommand
+from herdr.commandline.group import TextCommand
 from herdr.errors import HerdrError, RefusedError
 from herdr.home import Home
 from herdr.ops.message import SendMessage, ShowMessage

@@ -8,9 +8,9 @@ from typing import get_args
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import SETTINGS
 from herdr.cli.output import json_option, print_facts, print_json, print_table, print_text
 from herdr.cli.shared import print_comments
+from herdr.commandline.group import SETTINGS
 from herdr.contract.words import RunState
 from herdr.errors import RefusedError
 from herdr.ops.run import CancelRun, ListRuns, RequeueRun, RunAgent, RunCommit, RunShown, ShowRun

@@ -1,17 +1,13 @@
-"""The tables of commands, and how whatever goes wrong in one is said."""
+"""The tables of commands of `herdr` and `piloop`."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
-from herdr.cli.group import LazyGroup, TextCommand
-from herdr.cli.main import INTERRUPTED
-from herdr.errors import HerdrError
+from herdr.commandline.group import LazyGroup
+from herdr.commandline.running import run_program
 
 PILOOP = {
     "init": ("herdr.cli.init:init", "Register the repo here and measure its baseline."),
@@ -48,65 +44,29 @@ HERDR = {
     "clean": ("herdr.cli.clean:clean", "Remove what ended runs left, if nothing is lost."),
     "demo": ("herdr.cli.demo:demo", "Run a whole small campaign, with scripted agents."),
 }
-GROUPS = {
-    "piloop": LazyGroup(PILOOP, "The campaign: ideas, runs, candidates and what was said about them."),
-    "herdr": LazyGroup(HERDR, "The fleet: coding agents on one repo, each in its own tmux window."),
-}
 
 
 def run_command(program: str, arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit status; whatever goes wrong is said on stderr."""
-    try:
-        code = GROUPS[program].main(list(arguments), prog_name=program, standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except HerdrError as error:
-        return complain(error.message, error.fix, error.exit_code)
-    except click.ClickException as error:
-        return _usage(error)
-    except click.Abort:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has enough; Python's own flush at the end must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:
-        return _unexpected(error)
+    """Run a command line of `herdr` or `piloop`, and return its exit status.
+
+    Args:
+        program: which of the two.
+        arguments: what follows its name.
+    """
+    return run_program(GROUPS[program], program, arguments)
 
 
-def complain(message: str, fix: str | None, code: int) -> int:
-    """Say on stderr what is wrong and what to do, and return the exit status."""
-    print(f"error: {message}", file=sys.stderr)
-    if fix:
-        print(f"fix: {fix}", file=sys.stderr)
-    return code
+def _by_plugin(name: str) -> click.Command | None:
+    """Find a command that a plugin adds; no listing loads the plugins for it."""
+    from herdr.plugins.commands import find_command
+
+    found: click.Command | None = find_command(name)
+    return found
 
 
-def _usage(error: click.ClickException) -> int:
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()
-        return error.exit_code
-    fix = f"{context.command_path} --help" if context is not None else None
-    if isinstance(error, click.NoSuchOption) and context is not None and isinstance(context.command, TextCommand):
-        fix = f"a text that starts with a dash goes after --: {context.command_path} … -- {error.option_name}…"
-    return complain(error.format_message(), fix, error.exit_code)
-
-
-def _unexpected(error: Exception) -> int:
-    import traceback
-
-    text = "".join(traceback.format_exception(error))
-    what = f"{type(error).__name__}: {error}"
-    if os.environ.get("HERDR_DEBUG"):
-        print(text, file=sys.stderr)
-        return complain(what, None, 1)
-    try:
-        from herdr.home import Home
-
-        log = Home.from_environ(os.environ).log
-        with log.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-    except OSError:
-        return complain(what, "this is a bug in herdr: HERDR_DEBUG=1 shows where", 1)
-    return complain(what, f"this is a bug in herdr; the traceback is in {Path(log)}", 1)
+GROUPS = {
+    "piloop": LazyGroup(
+        PILOOP, "The campaign: ideas, runs, candidates and what was said about them.", _by_plugin
+    ),
+    "herdr": LazyGroup(HERDR, "The fleet: coding agents on one repo, each in its own tmux window.", _by_plugin),
+}

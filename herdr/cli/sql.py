@@ -7,8 +7,8 @@ import base64
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json, print_table
+from herdr.commandline.group import TextCommand
 from herdr.ops.sql import RunStatement
 
 

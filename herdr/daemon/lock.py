@@ -11,6 +11,7 @@ from pathlib import Path
 
 from herdr.errors import HerdrError
 from herdr.home import Home, disk_error
+from herdr.locking import open_lock, take_lock
 
 #: Stop, and leave the agents running for the next daemon.
 KEEP_AGENTS = signal.SIGTERM
@@ -32,13 +33,11 @@ def held(home: Home) -> Iterator[None]:
     """
     descriptor = _open(home.lock)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not take_lock(descriptor, 0):
             raise DaemonRunningError(
                 f"a daemon (pid {_read_pid(home.lock) or '?'}) already runs for {home.root}",
                 fix="herdr status shows it; herdr down stops it",
-            ) from error
+            )
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
         yield
@@ -63,7 +62,7 @@ def daemon_pid(home: Home) -> int | None:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        return open_lock(path)
     except OSError as error:
         raise disk_error(error, path) from error
 

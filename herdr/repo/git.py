@@ -1,4 +1,4 @@
-"""Runs `git` in an environment of its own, with hooks off, and explains its failures."""
+"""Runs `git` and explains its failures; with hooks off and little environment, or as the person who asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT = 60.0
 #: Characters of a command in a message; some carry hundreds of paths.
 SHOWN = 200
 
-#: What git, its filters and its transports need. GIT_DIR and friends of the caller would redirect our calls.
+#: What git, its filters and its transports need, for herdr's own calls.
 KEPT_VARIABLES = (
     "PATH",
     "HOME",
@@ -37,6 +37,11 @@ KEPT_VARIABLES = (
     "NO_PROXY",
     "no_proxy",
     "SSL_CERT_FILE",
+)
+
+#: Variables of a hook that runs us: they would lead our calls to the hook's repository.
+LOCATING = frozenset(
+    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
 )
 
 #: The user's hooks are for the user's commits, and no background process may outlive a call of ours.
@@ -107,9 +112,10 @@ def run_git(
     *args: str | Path,
     input: bytes | None = None,  # noqa: A002 - the name subprocess gives it
     check: bool = True,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = DEFAULT_TIMEOUT,
     env: Mapping[str, str] | None = None,
     keep_open: Sequence[int] = (),
+    as_user: bool = False,
 ) -> Completed:
     """Run one git command and wait for it.
 
@@ -118,24 +124,27 @@ def run_git(
         args: the arguments after `git`, never passed through a shell.
         input: what it reads from standard input; nothing by default.
         check: raise when it exits non-zero.
-        timeout: seconds until it and everything it started are killed.
-        env: variables added to the minimal environment.
+        timeout: seconds until it and everything it started are killed; None waits as long as it takes.
+        env: variables added to its environment.
         keep_open: file descriptors that it inherits (a lock that must outlive us if we are killed).
+        as_user: run it as the person who typed a command would: with all their variables, which may hold
+            credentials, their settings and hooks (git-lfs uploads in one), and the terminal, on which ssh asks
+            for a passphrase. Otherwise it gets a minimal environment, our settings, and no terminal.
 
     Raises:
         GitError: on a non-zero exit with `check`, on a timeout, or when git or the folder is missing.
     """
     command = [os.fspath(arg) for arg in args]
-    settings = [word for setting in FIXED_CONFIG for word in ("-c", setting)]
+    settings = [] if as_user else [word for setting in FIXED_CONFIG for word in ("-c", setting)]
     try:
         process = subprocess.Popen(
             ["git", *settings, *command],
             cwd=repo,
-            env=_environment(reads=_subcommand(command) in READS) | dict(env or {}),
+            env=_environment(reads=_subcommand(command) in READS, as_user=as_user) | dict(env or {}),
             stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=not as_user,
             pass_fds=tuple(keep_open),
         )
     except FileNotFoundError as error:
@@ -148,10 +157,10 @@ def run_git(
         try:
             out, err = process.communicate(input, timeout=timeout)
         except subprocess.TimeoutExpired as error:
-            _kill_group(process.pid)
+            _kill(process, group=not as_user)
             raise GitError(command, repo, f"not done after {timeout:g} seconds") from error
         except BaseException:
-            _kill_group(process.pid)
+            _kill(process, group=not as_user)
             raise
     done = Completed(code=process.returncode, out=out, err=err.decode(errors="replace"))
     if check and done.code != 0:
@@ -175,8 +184,12 @@ def commit_tree(repo: Path, tree: str, *, parents: Sequence[str], message: str) 
     ).text
 
 
-def _environment(*, reads: bool) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+def _environment(*, reads: bool, as_user: bool) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if (name not in LOCATING if as_user else name in KEPT_VARIABLES)
+    }
     own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false"}
     # A reader that takes index.lock to refresh the index would make the user's own commands fail.
     return kept | own | ({"GIT_OPTIONAL_LOCKS": "0"} if reads else {})
@@ -192,10 +205,13 @@ def _subcommand(command: Sequence[str]) -> str:
     return ""
 
 
-def _kill_group(pid: int) -> None:
+def _kill(process: subprocess.Popen[bytes], *, group: bool) -> None:
+    if not group:
+        process.kill()
+        return
     # git leads its own session, so this reaches the checkout and filter processes that it started.
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _last_lines(done: Completed) -> str:

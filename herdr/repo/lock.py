@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from herdr.errors import HerdrError
+from herdr.locking import open_lock, take_lock
 
 #: Seconds to wait for others; checkouts of large repos take minutes and come one after the other.
 LOCK_TIMEOUT = 3600.0
-POLL = 0.02
 
 
 def own_folder(common: Path) -> Path:
@@ -30,30 +28,27 @@ def repo_lock(common: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[int]:
     The descriptor that it yields can be handed to a git process. Then the lock outlives a killed holder
     for as long as that process still writes, and nobody repairs under its hands.
 
+    Args:
+        common: the git folder that all worktrees of the repo share.
+        timeout: how many seconds to wait for others.
+
     Raises:
         HerdrError: somebody else held it for `timeout` seconds, or the folder cannot be written to.
     """
     try:
         path = own_folder(common) / "lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(path)
     except OSError as error:
         raise HerdrError(
             f"cannot write to {common}: {error.strerror}",
             fix="Check the folder's permissions and the disk's space.",
         ) from error
     try:
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise HerdrError(
-                        f"{path} has been held by another process for {timeout:g} seconds",
-                        fix=f"See who: fuser -v {path}",
-                    ) from None
-                time.sleep(POLL)
+        if not take_lock(descriptor, timeout):
+            raise HerdrError(
+                f"{path} has been held by another process for {timeout:g} seconds",
+                fix=f"See who: fuser -v {path}",
+            )
         yield descriptor
     finally:
         os.close(descriptor)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from herdr.locking import open_lock, take_lock
 from herdr.store.backup import backup, sync
 from herdr.store.failures import StoreError, store_errors
 
@@ -112,20 +111,13 @@ def migrate(path: Path, steps: Sequence[Step] | None = None) -> None:
 def migration_lock(path: Path) -> Iterator[None]:
     """Hold the lock file beside `path`; the kernel lets it go when its holder dies."""
     lock = path.with_name(f"{path.name}.lock")
-    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + LOCK_SECONDS
+    descriptor = open_lock(lock)
     try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StoreError(
-                        f"another herdr has been changing the schema of {path} for {LOCK_SECONDS:.0f} s",
-                        fix=f"see who holds it with `fuser -v {lock}`",
-                    ) from None
-                time.sleep(0.02)
+        if not take_lock(descriptor, LOCK_SECONDS):
+            raise StoreError(
+                f"another herdr has been changing the schema of {path} for {LOCK_SECONDS:.0f} s",
+                fix=f"see who holds it with `fuser -v {lock}`",
+            )
         yield
     finally:
         os.close(descriptor)

@@ -1,20 +1,11 @@
-"""Runs git for the commands: in one folder, untouched by the repository of whoever calls us."""
+"""git in one folder, run as the person who typed the command."""
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from herdr.api import HerdrError
-
-#: git must not act on the repository of a hook that runs us.
-LOCATING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
-
-
-class GitError(HerdrError):
-    """A git command failed."""
+from herdr.api import Completed, GitError, GitMissingError, run_git
 
 
 class Git:
@@ -37,47 +28,41 @@ class Git:
         Raises:
             GitError: it failed.
         """
-        done = self.run(*args, stdin=stdin, env=env)
-        if done.returncode:
-            said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-            words = " ".join(map(str, args))
-            raise GitError(
-                f"git {args[0]} failed in {self.folder}: {said}",
-                fix=fix or f"look at it: git -C {self.folder} {words}",
-            )
-        return done.stdout.rstrip("\n")
+        try:
+            return self._run(*args, stdin=stdin, env=env, check=True).text
+        except GitMissingError:
+            raise
+        except GitError as error:
+            error.fix = fix or f"look at it: git -C {self.folder} {' '.join(error.command)}"
+            raise
 
     def ask(self, *args: str | Path) -> str | None:
         """What a command printed; None when it failed."""
         done = self.run(*args)
-        return done.stdout.rstrip("\n") if done.returncode == 0 else None
+        return done.text if done.code == 0 else None
 
     def holds(self, *args: str | Path) -> bool:
         """Whether a command that only answers by its exit code says yes."""
-        return self.run(*args).returncode == 0
+        return self.run(*args).code == 0
 
-    def run(
-        self, *args: str | Path, stdin: str | None = None, env: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *args: str | Path) -> Completed:
         """Run a command, whatever it answers.
 
         Raises:
-            GitError: git is missing.
+            GitError: git or the folder is missing.
         """
-        kept = {name: value for name, value in os.environ.items() if name not in LOCATING}
-        try:
-            return subprocess.run(
-                ["git", *map(str, args)],
-                cwd=self.folder,
-                env={**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **(env or {})},
-                input=stdin if stdin is not None else "",
-                capture_output=True,
-                encoding="utf-8",
-                errors="surrogateescape",
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise GitError("git is not on PATH", fix="install git 2.38 or newer") from error
+        return self._run(*args, check=False)
+
+    def _run(
+        self,
+        *args: str | Path,
+        check: bool,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        read = None if stdin is None else stdin.encode("utf-8", "surrogateescape")
+        # A push or a fetch takes as long as it takes; whoever typed the command can end it.
+        return run_git(self.folder, *args, input=read, check=check, timeout=None, env=env, as_user=True)
 
 
 def main_worktree(git: Git) -> Path | None:

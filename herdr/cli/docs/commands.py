@@ -15,7 +15,8 @@ References such as `idea#12`, `run#7`, `candidate#30` and `worker#3` are printed
 one kind fits, the number alone does. PROJECT is a project's name or a path inside its repo, and may be left out
 there. Every command that reads takes `--json`. The exit status is 0 when it worked, 1 when it did not, and 2 when
 the command was given something that does not exist or does not fit; what went wrong is said on standard error, in
-two lines: `error:` and `fix:`.
+two lines: `error:` and `fix:`. After Ctrl-C it is 130, and 141 when whoever reads the output went away, as `head`
+does: what a shell shows of any program that such a signal ended.
 """
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from herdr.cli.group import SETTINGS
 from herdr.cli.idea import editing, filing, moving, reading
+from herdr.commandline.group import SETTINGS
 
 GROUPS = (filing.COMMANDS, moving.COMMANDS, editing.COMMANDS, reading.COMMANDS)
 

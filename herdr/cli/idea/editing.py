@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json
+from herdr.commandline.group import TextCommand
 from herdr.errors import UsageError
 from herdr.ops.idea.editing import ChangeBase, EditIdea, IdeaEdited, PrioritiseIdea
 from herdr.ops.idea.linking import LinkIdea, LinksChanged, UnlinkIdea

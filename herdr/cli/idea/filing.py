@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from herdr.cli.asking import ask
-from herdr.cli.group import TextCommand
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import project_and
+from herdr.commandline.group import TextCommand
 from herdr.ops.idea.filing import AddIdea, DevelopSeed, IdeaFiled, PlantSeed
 
 PRIORITY = click.IntRange(0, 4)

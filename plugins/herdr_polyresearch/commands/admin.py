@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from herdr.api import HerdrError
-from herdr_polyresearch.commands.options import SETTINGS, command
+from herdr.api import SETTINGS, HerdrError
+from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
 from herdr_polyresearch.commands.problems import GuardError
 from herdr_polyresearch.commands.session import Session, warn

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from herdr.api import HerdrError
+from herdr.api import HerdrError, open_lock, take_lock
 from herdr_polyresearch.forge.bare import BareRepo
 from herdr_polyresearch.forge.base import ChangedFile
 from herdr_polyresearch.git import Git, main_worktree
@@ -89,12 +89,12 @@ class Checkout:
             return None
         refspec = f"+refs/heads/{default}:refs/remotes/{REMOTE}/{default}"
         done = self.git.run("fetch", "-q", "--no-tags", REMOTE, refspec)
-        return done.stderr.strip() if done.returncode else None
+        return done.err.strip() if done.code else None
 
     def has_remote(self, branch: str) -> bool:
         """Whether origin has a branch, or cannot be asked."""
         asked = self.git.run("ls-remote", "--exit-code", REMOTE, f"refs/heads/{branch}")
-        return asked.returncode != NO_MATCH
+        return asked.code != NO_MATCH
 
     def tip(self, default: str) -> str | None:
         """The default branch as everybody has it: the remote's; ours where that has none yet, or None."""
@@ -103,7 +103,11 @@ class Checkout:
     def file(self, commit: str | None, path: str) -> str | None:
         """A file as it is in a commit; None when it is not there."""
         done = self.git.run("cat-file", "blob", f"{commit}:{path}") if commit else None
-        return done.stdout if done and done.returncode == 0 else None
+        if done is None or done.code:
+            return None
+        text = done.out.decode("utf-8", "surrogateescape")
+        # As a file is read from disk, whose lines may end in another way.
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def fetch_pull(self, number: int, head_ref: str, head_sha: str) -> bool:
         """Fetch the head of a pull request; gives whether its commit is here now."""
@@ -151,6 +155,9 @@ class Checkout:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other commands from changing the worktrees of this clone meanwhile."""
-        with (self.common / "polyresearch.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock = open_lock(self.common / "polyresearch.lock")
+        try:
+            take_lock(lock, None)
             yield
+        finally:
+            os.close(lock)

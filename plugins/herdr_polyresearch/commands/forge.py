@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from herdr.api import HerdrError
+from herdr.api import SETTINGS, HerdrError
 from herdr_polyresearch.commands.forge_place import asked, changing, git, home, login, opened, sound, text_of
 from herdr_polyresearch.commands.forge_text import done, show_json, show_list, show_thread
-from herdr_polyresearch.commands.options import SETTINGS, command
+from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.forge.places import create_local
 
 F = TypeVar("F", bound=Callable[..., Any])

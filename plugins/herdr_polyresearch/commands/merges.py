@@ -34,8 +34,8 @@ def _only_merges(checkout: Checkout, merge: str) -> bool:
     done = checkout.git.run(
         "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", f"{merge}^1", f"{merge}^2"
     )
-    if done.returncode > 1:
+    if done.code > 1:
         return False
-    tree, *conflicted = done.stdout.rstrip("\0").split("\0")
+    tree, *conflicted = done.fields
     differs = checkout.git.ask("diff-tree", "-r", "-z", "--no-renames", "--name-only", tree, merge)
     return differs is not None and set(differs.split("\0")) - {""} <= set(conflicted)

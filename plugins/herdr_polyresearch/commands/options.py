@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
+from herdr.api import SETTINGS, TextCommand
 from herdr_polyresearch.forge.choose import KINDS
 
 F = TypeVar("F", bound=Callable[..., Any])
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--repo",), {"metavar": "OWNER/NAME", "help": "The repository; the one of the remote origin when absent."}),
@@ -30,7 +30,7 @@ def command(name: str | None = None) -> Callable[[F], click.Command]:
     """Make a function a command that takes the options of the program, too."""
 
     def wrap(function: F) -> click.Command:
-        made = click.command(name, context_settings=SETTINGS)(function)
+        made = click.command(name, cls=TextCommand, context_settings=SETTINGS)(function)
         made.params += [
             click.Option(list(names), **attributes, expose_value=False, callback=_hand_up)
             for names, attributes in _OPTIONS

@@ -123,9 +123,9 @@ def _free(checkout: Checkout, branch: str, base: str) -> None:
         return
     _check_kept(checkout, branch, base)
     done = checkout.git.run("branch", "-q", "-D", branch)
-    if done.returncode:
+    if done.code:
         raise GuardError(
-            f"the branch {branch} exists and is in use: {done.stderr.strip()}",
+            f"the branch {branch} exists and is in use: {done.err.strip()}",
             fix=f"git branch -m {branch} old/{branch}",
         )
 

@@ -6,7 +6,7 @@ from herdr.api import HerdrError
 
 EXIT_CODES = """\
 Exit status: 0 done; 1 something failed; 2 wrong usage; 3 blocking duties come first; 4 somebody else was faster;
-5 the protocol's rules do not allow it now; 75 the forge's quota is short; 130 interrupted.\
+5 the protocol's rules do not allow it now; 75 the forge's quota is short; 130 interrupted; 141 nobody reads on.\
 """
 
 

@@ -61,12 +61,12 @@ def publish(checkout: Checkout, default: str, compose: Compose, login: str) -> s
         done = checkout.git.run("push", "-q", REMOTE, f"{commit}:refs/heads/{default}")
         complaint = checkout.fetch(default)
         remote = checkout.commit(f"refs/remotes/{REMOTE}/{default}")
-        if done.returncode == 0 or (remote and checkout.is_ancestor(commit, remote)):
+        if done.code == 0 or (remote and checkout.is_ancestor(commit, remote)):
             _follow(checkout, default, commit)
             return commit
         if complaint or remote == before:
             raise HerdrError(
-                f"{FILE} could not be pushed to {default}: {complaint or done.stderr.strip()}",
+                f"{FILE} could not be pushed to {default}: {complaint or done.err.strip()}",
                 fix=f"see whether you may push: git push --dry-run {REMOTE} {default}",
             )
     raise HerdrError(f"{default} moved {TRIES} times while {FILE} was pushed", fix="polyresearch sync, once more")
@@ -126,5 +126,5 @@ def _follow(checkout: Checkout, default: str, commit: str) -> None:
         done = main.run("merge", "-q", "--ff-only", commit)
     else:
         done = main.run("fetch", "-q", ".", f"{commit}:refs/heads/{default}")
-    if done.returncode:
-        warn(f"{default} in {checkout.main} did not follow: {done.stderr.strip().splitlines()[-1]}")
+    if done.code:
+        warn(f"{default} in {checkout.main} did not follow: {done.err.strip().splitlines()[-1]}")

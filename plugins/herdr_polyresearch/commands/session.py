@@ -12,11 +12,10 @@ from typing import TypeVar
 import click
 import msgspec
 
-from herdr.api import HerdrError, Home
+from herdr.api import HerdrError, Home, __version__
 from herdr_polyresearch.commands.checkout import Checkout
 from herdr_polyresearch.commands.identity import is_lead_node, read_node_file, set_lead_node
 from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.version import own_version
 from herdr_polyresearch.forge.base import Comment, Forge
 from herdr_polyresearch.forge.choose import open_forge
 from herdr_polyresearch.protocol.blocks import Block
@@ -67,7 +66,7 @@ class Session:
             HerdrError: it is missing, cannot be read, or pins a version that we are not compatible with.
         """
         program = read_program(self.program_text)
-        warning = check_version(program.cli_version, own_version())
+        warning = check_version(program.cli_version, __version__)
         if warning:
             warn(warning)
         return program

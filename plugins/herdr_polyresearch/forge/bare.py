@@ -118,16 +118,16 @@ class BareRepo:
             ConflictError: there are conflicts; the message names the files.
         """
         done = self._git.run("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
-        names = [name for name in done.stdout.split("\0") if name]
-        if done.returncode == 1:
+        names = done.fields
+        if done.code == 1:
             files = ", ".join(sorted(names[1:]))
             raise ConflictError(
                 f"the merge has conflicts in {files}",
                 fix="merge the base branch into the candidate's branch, resolve them, push, and try again",
             )
-        if done.returncode:
+        if done.code:
             raise ConflictError(
-                f"git cannot merge {theirs[:12]}: {done.stderr.strip()}",
+                f"git cannot merge {theirs[:12]}: {done.err.strip()}",
                 fix="check that both branches come from one history",
             )
         return names[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from herdr.api import take_lock
 from herdr_polyresearch.forge.base import QuotaError, RejectedError, UnreachableError, WriteUnknownError
 from herdr_polyresearch.forge.rest import LimitedError, Rest, UnclearError
 
@@ -168,11 +168,9 @@ class Queue:
         """Hold the queue of this login; the kernel gives it up for a process that dies."""
         self.state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.state.open("a+", encoding="ascii") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not take_lock(file.fileno(), 0):
                 self.clock.say(f"{self.rest.host}: waiting for another process that writes as this login")
-                fcntl.flock(file, fcntl.LOCK_EX)
+                take_lock(file.fileno(), None)
             yield file
 
 

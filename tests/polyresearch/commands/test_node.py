@@ -173,7 +173,7 @@ def test_help(project: Any, line: str) -> None:
 
 
 def test_every_command_can_be_loaded() -> None:
-    from herdr_polyresearch.cli import COMMANDS, polyresearch
+    from herdr_polyresearch.commands.table import COMMANDS, polyresearch
 
     for name in COMMANDS:
         command = polyresearch.get_command(None, name)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -19,16 +19,29 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class LazyGroup(click.Group):
-    """The commands of a table, and those of plugins, which no listing loads.
+    """The commands of a table, and those that are found elsewhere, which no listing loads.
 
     Args:
         table: name -> (`module:command`, one sentence for the listing).
         text: what the group is for.
+        elsewhere: finds a command that the table does not have, such as a plugin's; None when there is none.
+        options: the options of the program itself, besides `--help` and `--version`.
+        epilog: what stands below the listing.
     """
 
-    def __init__(self, table: Mapping[str, tuple[str, str]], text: str) -> None:
-        super().__init__(help=text, context_settings=SETTINGS, params=[version_option()])
+    def __init__(
+        self,
+        table: Mapping[str, tuple[str, str]],
+        text: str,
+        elsewhere: Callable[[str], click.Command | None] | None = None,
+        *,
+        options: Sequence[click.Parameter] = (),
+        epilog: str | None = None,
+    ) -> None:
+        params = [*options, version_option()]
+        super().__init__(help=text, context_settings=SETTINGS, params=params, epilog=epilog)
         self.table = table
+        self._elsewhere = elsewhere
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name our own commands, in the order of the table."""
@@ -38,15 +51,13 @@ class LazyGroup(click.Group):
         """Import a command.
 
         Raises:
-            UsageError: neither we nor a plugin have it.
+            UsageError: there is none of this name.
         """
         if cmd_name in self.table:
             module, _, attribute = self.table[cmd_name][0].partition(":")
             command: click.Command = getattr(importlib.import_module(module), attribute)
             return command
-        from herdr.plugins.commands import find_command
-
-        found: click.Command | None = find_command(cmd_name)
+        found = self._elsewhere(cmd_name) if self._elsewhere else None
         if found is not None:
             return found
         near = difflib.get_close_matches(cmd_name, self.table, n=1)
