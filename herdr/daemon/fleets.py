@@ -21,7 +21,7 @@ from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import Definition, define, register
-from herdr.store.rows import Evaluator, Project, fetch, find, get, update
+from herdr.store.rows import Evaluator, Project, fetch, find, get
 
 NAME_LATER = 'name = "{}", but the project is registered as {}'
 RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
@@ -147,7 +147,7 @@ def _unless_agents_live(app: AppContext, fleet: Fleet) -> Project:
     with app.transaction() as store:
         project = get(store, Project, fleet.project_id)
         if project.name != fleet.name and has_live_agent(store, project.id):
-            update(store, Project, project.id, {"name": fleet.name, "actor": ACTOR})
+            Project.update(store, project.id, name=fleet.name, actor=ACTOR)
         return get(store, Project, fleet.project_id)
 
 
@@ -197,7 +197,7 @@ def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
     evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
     with app.transaction() as store:
         refuse_move(store, project, old, edit.config)
-        update(store, Project, project.id, {"config": stored, "config_error": None, "actor": ACTOR})
+        Project.update(store, project.id, config=stored, config_error=None, actor=ACTOR)
         if edit.definition is None or evaluator is None:
             return
         register(store, project.id, edit.definition, evaluator.commit_sha, ACTOR)
@@ -225,4 +225,4 @@ def _refuse(app: AppContext, project: Project, old: Config, error: HerdrError) -
     if (project.config_error, project.config) != (problem, stored):
         log.warning("project %s: %s", project.name, problem)
         with app.transaction() as store:
-            update(store, Project, project.id, {"config": stored, "config_error": problem, "actor": ACTOR})
+            Project.update(store, project.id, config=stored, config_error=problem, actor=ACTOR)

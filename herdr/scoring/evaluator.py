@@ -12,7 +12,7 @@ import msgspec
 from herdr.config import Config
 from herdr.errors import HerdrError
 from herdr.repo.overlay import Protected, protected_entries
-from herdr.store.rows import Evaluator, Project, find, get, insert, update
+from herdr.store.rows import Evaluator, Project, find, get
 
 #: Protected like the others, but not part of the key: policy and prose change no score.
 NOT_IN_KEY = ("piloop.toml", "*.md")
@@ -73,13 +73,14 @@ def register(conn: sqlite3.Connection, project_id: int, definition: Definition, 
     known = find(conn, Evaluator, "WHERE project_id = ? AND key = ?", project_id, definition.key)
     text = msgspec.json.encode(definition).decode()
     if known is None:
-        values = {"project_id": project_id, "key": definition.key, "commit_sha": commit, "definition": text}
-        evaluator_id = insert(conn, Evaluator, {**values, "actor": actor})
+        evaluator_id = Evaluator.insert(
+            conn, project_id=project_id, key=definition.key, commit_sha=commit, definition=text, actor=actor
+        )
     else:
         evaluator_id = known.id
-        update(conn, Evaluator, known.id, {"commit_sha": commit, "definition": text, "actor": actor})
+        Evaluator.update(conn, known.id, commit_sha=commit, definition=text, actor=actor)
     if get(conn, Project, project_id).evaluator_id != evaluator_id:
-        update(conn, Project, project_id, {"evaluator_id": evaluator_id, "actor": actor})
+        Project.update(conn, project_id, evaluator_id=evaluator_id, actor=actor)
     return evaluator_id
 
 

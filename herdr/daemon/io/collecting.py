@@ -9,7 +9,7 @@ import anyio
 from herdr.contract.facts import OutsideIdea
 from herdr.daemon.app_context import AppContext, Fleet
 from herdr.store.facts import project_info
-from herdr.store.rows import Idea, find, insert
+from herdr.store.rows import Idea, find
 
 #: Seconds between two rounds; a plugin that needs a slower pace answers from a cache of its own.
 EVERY = 60.0
@@ -44,15 +44,15 @@ def _take_in(app: AppContext, fleet: Fleet, plugin: str, idea: OutsideIdea) -> N
     if find(app.store, Idea, "WHERE project_id = ? AND outside_key = ?", fleet.project_id, key) is not None:
         return
     same = find(app.store, Idea, "WHERE project_id = ? AND title = ?", fleet.project_id, idea.title)
-    values = {
-        "project_id": fleet.project_id,
-        "title": idea.title if same is None else f"{idea.title} ({idea.key})",
-        "hypothesis": idea.hypothesis,
-        "plan": idea.plan,
-        "priority": min(max(idea.priority, 0), 4),
-        "source": idea.source,
-        "outside_key": key,
-        "actor": plugin,
-    }
     with app.transaction() as store:
-        insert(store, Idea, values)
+        Idea.insert(
+            store,
+            project_id=fleet.project_id,
+            title=idea.title if same is None else f"{idea.title} ({idea.key})",
+            hypothesis=idea.hypothesis,
+            plan=idea.plan,
+            priority=min(max(idea.priority, 0), 4),
+            source=idea.source,
+            outside_key=key,
+            actor=plugin,
+        )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from herdr.contract.harness import Harness, LaunchContext
+from herdr.contract.words import MessageState
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.harness.screen import read_screen
 from herdr.mux.composer import may_stand
 from herdr.mux.quote import clean
 from herdr.mux.screen import Delivery
 from herdr.runtime.api import Place
+from herdr.store.columns import MessageChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Message, find, update
+from herdr.store.rows import Agent, Message, find
 
 NO_CHANNEL = "this harness takes no typed text; the next brief of the idea carries comments"
 
@@ -79,19 +81,21 @@ def _settle(app: AppContext, message: Message, delivery: Delivery) -> bool:
     if delivery.state == "waiting":
         if delivery.detail != message.detail:
             with app.transaction() as store:
-                update(store, Message, message.id, {"detail": delivery.detail, "actor": ACTOR})
+                Message.update(store, message.id, detail=delivery.detail, actor=ACTOR)
         return False
     write_state(app, message, delivery.state, delivery.detail)
     return True
 
 
-def write_state(app: AppContext, message: Message, state: str, detail: str = "") -> None:
+def write_state(app: AppContext, message: Message, state: MessageState, detail: str = "") -> None:
     """Write where a message is; `typed` is written before its first byte goes out."""
-    values: dict[str, object] = {"state": state, "detail": detail or None, "actor": ACTOR}
-    if state in ("typed", "received"):
-        values[f"{state}_at"] = app.timestamp()
+    values: MessageChanges = {"state": state, "detail": detail or None, "actor": ACTOR}
+    if state == "typed":
+        values["typed_at"] = app.timestamp()
+    elif state == "received":
+        values["received_at"] = app.timestamp()
     with app.transaction() as store:
-        update(store, Message, message.id, values)
+        Message.update(store, message.id, **values)
 
 
 def close_messages(store: Store, agent_id: int) -> None:

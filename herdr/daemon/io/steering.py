@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from herdr.campaign.text import ref, steering_line
 from herdr.daemon.app_context import AppContext
-from herdr.store.rows import Comment, Message, fetch, find, insert
+from herdr.store.columns import NewMessage
+from herdr.store.rows import Comment, Message, fetch, find
 
 #: Every comment that a live worker has neither in its brief nor as a message. A worker's own and other workers'
 #: comments are never typed: they reach others in briefs, as data.
@@ -51,11 +52,11 @@ class Steering:
         with self._app.transaction() as store:
             for comment in waiting:
                 if find(store, Message, "WHERE agent_id = ? AND comment_id = ?", agent_id, comment.id) is None:
-                    insert(store, Message, _message(agent_id, comment))
+                    Message.insert(store, **_message(agent_id, comment))
         self._app.changes.notify()
 
 
-def _message(agent_id: int, comment: Comment) -> dict[str, object]:
+def _message(agent_id: int, comment: Comment) -> NewMessage:
     line = steering_line(
         comment=comment.id,
         kind=comment.kind,
@@ -63,5 +64,10 @@ def _message(agent_id: int, comment: Comment) -> dict[str, object]:
         author=comment.actor,
         body=comment.body,
     )
-    values = {"agent_id": agent_id, "kind": "comment", "comment_id": comment.id, "body": line}
-    return {**values, "actor": comment.actor}
+    return {
+        "agent_id": agent_id,
+        "kind": "comment",
+        "comment_id": comment.id,
+        "body": line,
+        "actor": comment.actor,
+    }

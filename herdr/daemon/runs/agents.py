@@ -17,7 +17,7 @@ from herdr.daemon.runs.supervisor import Ending, Supervisor
 from herdr.runtime.api import Place
 from herdr.runtime.launchfile import revoke_launch
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Comment, Run, find, get, update
+from herdr.store.rows import Agent, Comment, Run, find, get
 from herdr.times import parse_timestamp
 
 
@@ -96,9 +96,10 @@ def start_again(app: AppContext, work: Work) -> bool:
     """Count one more failed start; True when the same work, back in the queue then, is to be started again."""
     failures = work.failed_starts + 1
     again = after_failed_start(failures) == "restart" and not work.cancel_requested
-    values: dict[str, object] = {"failed_starts": failures, "actor": ACTOR}
     with app.transaction() as store:
-        update(store, type(work), work.id, {**values, "state": "queued"} if again else values)
+        type(work).update(store, work.id, failed_starts=failures, actor=ACTOR)
+        if again:
+            type(work).update(store, work.id, state="queued", actor=ACTOR)
     return again
 
 
@@ -109,25 +110,22 @@ def close_agent(
     usage = post_mortem.usage
     with app.transaction() as store:
         close_messages(store, agent.id)
-        update(
+        Agent.update(
             store,
-            Agent,
             agent.id,
-            {
-                "state": "ended",
-                "cause": _cause(ending) if failed else ending.cause,
-                "cause_detail": ending.detail or (post_mortem.last_line if failed else None),
-                "failed_start": failed,
-                "ended_at": app.timestamp(),
-                "exit_status": ending.exit.status if ending.exit else None,
-                "exit_signal": ending.exit.signal if ending.exit else None,
-                "tokens_in": usage.input if usage else None,
-                "tokens_out": usage.output if usage else None,
-                "tokens_cached": usage.cached if usage else None,
-                "cost": usage.cost if usage else None,
-                "last_line": post_mortem.last_line,
-                "actor": ACTOR,
-            },
+            state="ended",
+            cause=_cause(ending) if failed else ending.cause,
+            cause_detail=ending.detail or (post_mortem.last_line if failed else None),
+            failed_start=failed,
+            ended_at=app.timestamp(),
+            exit_status=ending.exit.status if ending.exit else None,
+            exit_signal=ending.exit.signal if ending.exit else None,
+            tokens_in=usage.input if usage else None,
+            tokens_out=usage.output if usage else None,
+            tokens_cached=usage.cached if usage else None,
+            cost=usage.cost if usage else None,
+            last_line=post_mortem.last_line,
+            actor=ACTOR,
         )
         if failed:
             said = f"{_cause(ending)}, {ending.detail or post_mortem.last_line or 'it said nothing'}"

@@ -24,9 +24,10 @@ from herdr.repo.names import slug
 from herdr.repo.worktrees import create_detached, ensure_run_worktree, remove_detached, verify, verify_detached
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.processes import MARK, mark
+from herdr.store.columns import NewMessage
 from herdr.store.connection import Store
 from herdr.store.facts import idea_info, project_info, run_info
-from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, Sweep, find, get, insert, update
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Message, Run, Sweep, find, get
 from herdr.tokens import token_hash
 
 #: What an agent must not inherit: it would think that it runs inside another tmux or another agent.
@@ -89,7 +90,7 @@ async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
     branch = run.branch or f"piloop/{slug(fleet.name)}/run-{run.id}"
     await anyio.to_thread.run_sync(partial(_prepare, app, fleet, path, branch, base.commit_sha))
     with app.transaction() as store:
-        update(store, Run, run.id, {"worktree": str(path), "branch": branch, "actor": ACTOR})
+        Run.update(store, run.id, worktree=str(path), branch=branch, actor=ACTOR)
     return get(app.store, Run, run.id)
 
 
@@ -99,7 +100,7 @@ async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
     path = fleet.root / ".worktrees" / f"{sweep.role}-sweep-{sweep.id}"
     await anyio.to_thread.run_sync(partial(_prepare_detached, app, fleet, path, base.commit_sha))
     with app.transaction() as store:
-        update(store, Sweep, sweep.id, {"worktree": str(path), "base_id": base.id, "actor": ACTOR})
+        Sweep.update(store, sweep.id, worktree=str(path), base_id=base.id, actor=ACTOR)
     return get(app.store, Sweep, sweep.id)
 
 
@@ -143,9 +144,8 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         cause: Cause = "config" if isinstance(error, HerdrError) else "unknown"
         raise StartFailedError(f"{error}" or type(error).__name__, cause) from error
     with app.transaction() as store:
-        values = {"session": place.session, "window": place.window, "pane": place.pane, "actor": ACTOR}
-        update(store, Agent, agent.id, values)
-        update(store, type(work), work.id, {"brief": brief, "actor": ACTOR})
+        Agent.update(store, agent.id, session=place.session, window=place.window, pane=place.pane, actor=ACTOR)
+        type(work).update(store, work.id, brief=brief, actor=ACTOR)
         _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=app.timestamp())
     return Launched(agent=get(app.store, Agent, agent.id), harness=harness, context=context, place=place)
 
@@ -184,26 +184,23 @@ def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness
 def enter_agent(app: AppContext, fleet: Fleet, work: Work, token: str) -> Agent:
     """Enter the row of an agent that is about to be launched; its work is running from now on."""
     with app.transaction() as store:
-        agent_id = insert(
+        agent_id = Agent.insert(
             store,
-            Agent,
-            {
-                "project_id": work.project_id,
-                "run_id": work.id if isinstance(work, Run) else None,
-                "sweep_id": work.id if isinstance(work, Sweep) else None,
-                "role": work.role if isinstance(work, Sweep) else "worker",
-                "harness": work.harness,
-                "model": work.model,
-                "runtime": fleet.config.runtime,
-                "session_id": str(uuid.uuid4()),
-                "token_hash": token_hash(token),
-                "briefed_to": _last_comment(store),
-                "launched_at": app.timestamp(),
-                "actor": ACTOR,
-            },
+            project_id=work.project_id,
+            run_id=work.id if isinstance(work, Run) else None,
+            sweep_id=work.id if isinstance(work, Sweep) else None,
+            role=work.role if isinstance(work, Sweep) else "worker",
+            harness=work.harness,
+            model=work.model,
+            runtime=fleet.config.runtime,
+            session_id=str(uuid.uuid4()),
+            token_hash=token_hash(token),
+            briefed_to=_last_comment(store),
+            launched_at=app.timestamp(),
+            actor=ACTOR,
         )
         started = work.started_at or app.timestamp()
-        update(store, type(work), work.id, {"state": "running", "started_at": started, "actor": ACTOR})
+        type(work).update(store, work.id, state="running", started_at=started, actor=ACTOR)
         return get(store, Agent, agent_id)
 
 
@@ -214,10 +211,10 @@ def _last_comment(store: Store) -> int:
 
 def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stamp: str) -> None:
     """The first prompt is a message like any other; one in argv has arrived with the launch."""
-    values = {"agent_id": agent.id, "kind": "brief", "body": prompt, "actor": ACTOR}
+    values: NewMessage = {"agent_id": agent.id, "kind": "brief", "body": prompt, "actor": ACTOR}
     if in_argv:
         values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
-    insert(store, Message, values)
+    Message.insert(store, **values)
 
 
 def _request(

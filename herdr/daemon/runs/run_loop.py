@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from herdr.campaign.outcome import Outcome, RunFacts, idea_after, run_outcome
+from herdr.contract.words import IdeaStatus
 from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import launch_block
@@ -23,9 +24,10 @@ from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError
 from herdr.repo.clean import removable, remove_run_worktree
 from herdr.repo.refs import pinned
+from herdr.store.columns import RunChanges
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
-from herdr.store.rows import Agent, Comment, Idea, Run, find, get, insert, update
+from herdr.store.rows import Agent, Comment, Idea, Run, find, get
 from herdr.trunk.reading import unmerged
 
 
@@ -64,7 +66,7 @@ def _not_now(app: AppContext, run: Run) -> bool:
         _end_run(app, run, run_outcome(RunFacts(stopped=True)))
     elif why is not None and run.state != "queued":
         with app.transaction() as store:
-            update(store, Run, run.id, {"state": "queued", "actor": ACTOR})
+            Run.update(store, run.id, state="queued", actor=ACTOR)
     return why is not None
 
 
@@ -139,26 +141,32 @@ def _run_facts(
 
 def _end_run(app: AppContext, run: Run, outcome: Outcome, *, detail: str = "") -> None:
     """Write how a run ended; a lost one goes back to the queue as it is, to be started again."""
-    values: dict[str, object] = {"state": outcome.state, "actor": ACTOR}
+    said = f"{outcome.detail}: {detail}" if detail else outcome.detail
+    values: RunChanges = {"state": outcome.state, "actor": ACTOR}
     if outcome.state != "queued":
-        values |= {
-            "end_cause": outcome.end,
-            "end_detail": f"{outcome.detail}: {detail}" if detail else outcome.detail,
-            "counts": outcome.counts,
-            "finished_at": app.timestamp(),
-        }
+        values["end_cause"], values["end_detail"] = outcome.end, said
+        values["counts"], values["finished_at"] = outcome.counts, app.timestamp()
     with app.transaction() as store:
-        update(store, Run, run.id, values)
+        Run.update(store, run.id, **values)
         if outcome.state == "failed":
-            detail = f"run#{run.id} of idea#{run.idea_id} failed: {values['end_detail']}"
+            detail = f"run#{run.id} of idea#{run.idea_id} failed: {said}"
             report(store, run.project_id, "failed_run", ("run", run.id), detail, incident=True)
 
 
 def _refuse(app: AppContext, run: Run, refusal: RefusedByPluginError) -> None:
     with app.transaction() as store:
         now = app.timestamp()
-        values = {"state": "cancelled", "end_cause": "refused", "end_detail": refusal.message, "counts": 0}
-        update(store, Run, run.id, {**values, "finished_at": now, "settled_at": now, "actor": ACTOR})
+        Run.update(
+            store,
+            run.id,
+            state="cancelled",
+            end_cause="refused",
+            end_detail=refusal.message,
+            counts=False,
+            finished_at=now,
+            settled_at=now,
+            actor=ACTOR,
+        )
         _move_idea(store, run, "parked")
         _note(store, run, f"parked: {refusal.message}")
 
@@ -177,7 +185,7 @@ async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
 
 def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
     with app.transaction() as store:
-        update(store, Run, run.id, {"settled_at": app.timestamp(), "actor": ACTOR})
+        Run.update(store, run.id, settled_at=app.timestamp(), actor=ACTOR)
         _settle_idea(store, fleet, get(store, Run, run.id))
 
 
@@ -206,11 +214,18 @@ def _settle_idea(store: Store, fleet: Fleet, run: Run) -> None:
             _note(store, run, f"parked: run#{run.id} {run.state}, {run.end_detail}")
 
 
-def _move_idea(store: Store, run: Run, status: str) -> None:
+def _move_idea(store: Store, run: Run, status: IdeaStatus) -> None:
     if get(store, Idea, run.idea_id).status == "scheduled":
-        update(store, Idea, run.idea_id, {"status": status, "actor": ACTOR})
+        Idea.update(store, run.idea_id, status=status, actor=ACTOR)
 
 
 def _note(store: Store, run: Run, body: str) -> None:
-    values = {"project_id": run.project_id, "target_kind": "idea", "target_id": run.idea_id}
-    insert(store, Comment, {**values, "kind": "note", "body": body, "actor": ACTOR})
+    Comment.insert(
+        store,
+        project_id=run.project_id,
+        target_kind="idea",
+        target_id=run.idea_id,
+        kind="note",
+        body=body,
+        actor=ACTOR,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -19,8 +20,13 @@ from herdr.runtime.api import AgentProcess, Exit, Process
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.processes import belongs, mark, snapshot
-from herdr.store.rows import Agent, Message, find, get, insert, update
+from herdr.store.rows import Agent, Message, find, get
 from herdr.times import parse_timestamp
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from herdr.store.columns import AgentChanges
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
@@ -107,7 +113,7 @@ class Supervisor:
 
     def _note_start(self, pid: int) -> None:
         if self._agent.started_at is None:
-            self._update(pid=pid, started_at=self._app.timestamp())
+            self._update(pid=pid, started_at=self._app.timestamp(), actor=ACTOR)
 
     async def _ready(self) -> Ending | None:
         """Wait until the screen shows that the harness takes input, or works; None then."""
@@ -138,7 +144,7 @@ class Supervisor:
 
     def _become_ready(self) -> None:
         if self._agent.ready_at is None:
-            self._update(ready_at=self._app.timestamp())
+            self._update(ready_at=self._app.timestamp(), actor=ACTOR)
 
     # --- at work ----------------------------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ class Supervisor:
         self._worked = self._worked or reading.state == "busy"
         state = self._shown_state(reading.state)
         if (state, reading.cause) != (self._agent.state, self._agent.cause):
-            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None)
+            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None, actor=ACTOR)
 
     def _shown_state(self, state: AgentState) -> AgentState:
         rules = self._harness.screen
@@ -222,9 +228,9 @@ class Supervisor:
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
-        self._update(warned_at=self._app.timestamp())
+        self._update(warned_at=self._app.timestamp(), actor=ACTOR)
         with self._app.transaction() as store:
-            insert(store, Message, {"agent_id": self._agent.id, "kind": "warning", "body": body, "actor": ACTOR})
+            Message.insert(store, agent_id=self._agent.id, kind="warning", body=body, actor=ACTOR)
 
     def _stuck(self) -> Ending | None:
         """A dialog that nobody answers, or a failed turn that nothing follows."""
@@ -305,9 +311,9 @@ class Supervisor:
         ahead = [seconds for seconds in moments if seconds > 0]
         return max(min(ahead, default=EAGER), 0.01)
 
-    def _update(self, **values: object) -> None:
+    def _update(self, **values: Unpack[AgentChanges]) -> None:
         with self._app.transaction() as store:
-            update(store, Agent, self._agent.id, {**values, "actor": ACTOR})
+            Agent.update(store, self._agent.id, **values)
             self._agent = get(store, Agent, self._agent.id)
 
 

@@ -17,7 +17,7 @@ from herdr.daemon.runs.supervisor import Ending
 from herdr.errors import HerdrError
 from herdr.repo.worktrees import remove_detached
 from herdr.store.failures import StoreError
-from herdr.store.rows import Sweep, get, update
+from herdr.store.rows import Sweep, get
 
 End = Literal["done", "failed", "timed_out", "cancelled"]
 
@@ -39,7 +39,7 @@ async def drive_sweep(app: AppContext, fleet: Fleet, sweep_id: int) -> None:
     if sweep.state not in ("queued", "running") and sweep.worktree is not None:
         await anyio.to_thread.run_sync(partial(remove_detached, fleet.root, Path(sweep.worktree)))
         with app.transaction() as store:
-            update(store, Sweep, sweep.id, {"worktree": None, "actor": ACTOR})
+            Sweep.update(store, sweep.id, worktree=None, actor=ACTOR)
 
 
 def _not_now(app: AppContext, sweep: Sweep) -> bool:
@@ -48,7 +48,7 @@ def _not_now(app: AppContext, sweep: Sweep) -> bool:
         _end(app, sweep, "cancelled", why)
     elif why is not None and sweep.state != "queued":
         with app.transaction() as store:
-            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+            Sweep.update(store, sweep.id, state="queued", actor=ACTOR)
     return why is not None
 
 
@@ -78,7 +78,7 @@ async def _one_agent(app: AppContext, fleet: Fleet, sweep: Sweep, launched: Laun
         if failed and start_again(app, sweep):
             return True
         if ending.lost:
-            update(store, Sweep, sweep.id, {"state": "queued", "actor": ACTOR})
+            Sweep.update(store, sweep.id, state="queued", actor=ACTOR)
         else:
             _end(app, sweep, *_outcome(ending, failed=failed))
     return False
@@ -100,5 +100,6 @@ def _outcome(ending: Ending, *, failed: bool) -> tuple[End, str]:
 
 def _end(app: AppContext, sweep: Sweep, state: End, detail: str) -> None:
     with app.transaction() as store:
-        values = {"state": state, "end_detail": detail or None, "finished_at": app.timestamp(), "actor": ACTOR}
-        update(store, Sweep, sweep.id, values)
+        Sweep.update(
+            store, sweep.id, state=state, end_detail=detail or None, finished_at=app.timestamp(), actor=ACTOR
+        )

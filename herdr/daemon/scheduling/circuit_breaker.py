@@ -13,7 +13,7 @@ from herdr.campaign.text import first_line
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import open_until
 from herdr.errors import HerdrError
-from herdr.store.rows import Agent, Comment, Project, fetch, insert, update
+from herdr.store.rows import Agent, Comment, Project, fetch
 from herdr.times import timestamp_at
 
 PRIORITY = 1
@@ -29,23 +29,20 @@ async def reconcile_circuit_breaker(app: AppContext, fleet: Fleet) -> None:
         failed = _latest(app, project)
         fix = await anyio.to_thread.run_sync(_fix, fleet, failed[0])
         with app.transaction() as store:
-            update(store, Project, project.id, {"held_since": app.timestamp(), "actor": ACTOR})
-            insert(
+            Project.update(store, project.id, held_since=app.timestamp(), actor=ACTOR)
+            Comment.insert(
                 store,
-                Comment,
-                {
-                    "project_id": project.id,
-                    "target_kind": "project",
-                    "target_id": project.id,
-                    "kind": "escalation",
-                    "priority": PRIORITY,
-                    "body": escalation(project.name, failed, fix, timestamp_at(until)),
-                    "actor": ACTOR,
-                },
+                project_id=project.id,
+                target_kind="project",
+                target_id=project.id,
+                kind="escalation",
+                priority=PRIORITY,
+                body=escalation(project.name, failed, fix, timestamp_at(until)),
+                actor=ACTOR,
             )
     elif until is None and project.held_since is not None:
         with app.transaction() as store:
-            update(store, Project, project.id, {"held_since": None, "actor": ACTOR})
+            Project.update(store, project.id, held_since=None, actor=ACTOR)
 
 
 def _latest(app: AppContext, project: Project) -> list[Agent]:

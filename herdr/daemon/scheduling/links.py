@@ -5,7 +5,7 @@ from __future__ import annotations
 from herdr.campaign.text import ref
 from herdr.daemon.app_context import ACTOR, AppContext
 from herdr.store.connection import Store
-from herdr.store.rows import Comment, Idea, insert, update
+from herdr.store.rows import Comment, Idea
 
 #: How urgent it is that somebody looks at an idea that waits for what will not come.
 PRIORITY = 2
@@ -42,7 +42,7 @@ def reconcile_links(app: AppContext, project_id: int) -> None:
 
 def _reject(app: AppContext, project_id: int, target: int, by: int) -> None:
     store = app.store
-    update(store, Idea, target, {"status": "rejected", "actor": ACTOR})
+    Idea.update(store, target, status="rejected", actor=ACTOR)
     _say(store, project_id, target, f"rejected: {ref('idea', by)} is a sharper version of this idea")
     store.execute(
         "UPDATE idea_links SET acted_at = ? WHERE target_id = ? AND kind = 'supersedes'",
@@ -66,5 +66,13 @@ def _raise(app: AppContext, project_id: int, waiting: int, target: int, status: 
 
 
 def _say(store: Store, project_id: int, idea_id: int, body: str, priority: int | None = None) -> None:
-    values = {"project_id": project_id, "target_kind": "idea", "target_id": idea_id, "kind": "note"}
-    insert(store, Comment, {**values, "body": body, "priority": priority, "actor": ACTOR})
+    Comment.insert(
+        store,
+        project_id=project_id,
+        target_kind="idea",
+        target_id=idea_id,
+        kind="note",
+        body=body,
+        priority=priority,
+        actor=ACTOR,
+    )

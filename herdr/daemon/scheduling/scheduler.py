@@ -21,7 +21,7 @@ from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
 from herdr.store.connection import Store
-from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, insert, update
+from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get
 from herdr.trunk.reading import bar_of
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
@@ -220,19 +220,16 @@ def _report_idle(app: AppContext, project: Project) -> None:
 
 def _queue(store: Store, project: Project, start: Start) -> int:
     number = store.execute("SELECT count(*) + 1 FROM runs WHERE idea_id = ?", (start.idea,)).fetchone()[0]
-    update(store, Idea, start.idea, {"status": "scheduled", "actor": ACTOR})
+    Idea.update(store, start.idea, status="scheduled", actor=ACTOR)
     idea = get(store, Idea, start.idea)
-    return insert(
+    return Run.insert(
         store,
-        Run,
-        {
-            "project_id": project.id,
-            "idea_id": start.idea,
-            "number": number,
-            "base_id": start.base,
-            "is_branch": start.branch,
-            "harness": start.harness,
-            "model": idea.model or start.model,
-            "actor": ACTOR,
-        },
+        project_id=project.id,
+        idea_id=start.idea,
+        number=number,
+        base_id=start.base,
+        is_branch=start.branch,
+        harness=start.harness,
+        model=idea.model or start.model,
+        actor=ACTOR,
     )

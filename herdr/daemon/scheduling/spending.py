@@ -12,7 +12,7 @@ from herdr.config.structs import Spend
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
 from herdr.runtime.ending import end_tree_in_thread
 from herdr.runtime.processes import MARK, mark
-from herdr.store.rows import Comment, Project, insert, update
+from herdr.store.rows import Comment, Project
 from herdr.times import parse_timestamp
 
 #: Seconds that the command may take.
@@ -54,16 +54,22 @@ class Spending:
             error = f"it printed no amount: {output.strip()[-200:]!r}"
         project = self._app.project(fleet.project_id)
         with self._app.transaction() as store:
-            values = {"spent_at": self._app.timestamp(), "spend_error": error, "actor": ACTOR}
+            Project.update(store, project.id, spent_at=self._app.timestamp(), spend_error=error, actor=ACTOR)
             if amount is None:
-                update(store, Project, project.id, values)
                 return
-            update(store, Project, project.id, {**values, "spent": amount})
+            Project.update(store, project.id, spent=amount, actor=ACTOR)
             for notice in passed_notices(spend, project.spent, amount):
                 body = f"{amount:.2f} US dollars are spent, more than {notice:g}; the limit is {spend.limit:g}."
-                place = {"project_id": project.id, "target_kind": "project", "target_id": project.id}
-                said = {"kind": "note", "priority": PRIORITY, "body": body, "actor": ACTOR}
-                insert(store, Comment, {**place, **said})
+                Comment.insert(
+                    store,
+                    project_id=project.id,
+                    target_kind="project",
+                    target_id=project.id,
+                    kind="note",
+                    priority=PRIORITY,
+                    body=body,
+                    actor=ACTOR,
+                )
 
 
 def passed_notices(spend: Spend, before: float | None, now: float) -> list[float]:

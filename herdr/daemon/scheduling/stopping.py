@@ -8,8 +8,9 @@ from herdr.campaign.stop import WRAP_UP, Progress, decide, limits
 from herdr.config import Config
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.scoring.judging import score_of
+from herdr.store.columns import ProjectChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Message, Project, fetch, insert, update
+from herdr.store.rows import Agent, Message, Project, fetch
 from herdr.times import parse_timestamp
 
 #: Runs with a judged candidate and no keep, settled since the last keep was judged; counted up to the limit.
@@ -46,15 +47,15 @@ class Stopping:
         known = limits(config.stop, config.spend, config.primary.direction, progress)
         passed = msgspec.json.decode(project.stopped_by, type=tuple[str, ...])
         decision = decide(known, passed, state=project.state)
-        values: dict[str, object] = {}
+        values: ProjectChanges = {"actor": ACTOR}
         if decision.passed != passed:
             values["stopped_by"] = msgspec.json.encode(decision.passed).decode()
         if decision.state is not None:
-            reason = decision.reason or None
-            values |= {"state": decision.state, "state_reason": reason, "stopped_at": self._app.timestamp()}
-        if values:
+            values["state"], values["state_reason"] = decision.state, decision.reason or None
+            values["stopped_at"] = self._app.timestamp()
+        if len(values) > 1:
             with self._app.transaction() as store:
-                update(store, Project, project.id, {**values, "actor": ACTOR})
+                Project.update(store, project.id, **values)
                 if decision.state == "stopped":
                     _tell_agents(store, project.id, decision.reason)
 
@@ -90,4 +91,4 @@ def _tell_agents(store: Store, project_id: int, reason: str) -> None:
     minutes = f"{WRAP_UP / 60:.0f} minutes"
     body = f"[piloop] The campaign stops: {reason}. Commit what you have and leave your finding within {minutes}."
     for agent in fetch(store, Agent, "WHERE project_id = ? AND state <> 'ended' ORDER BY id", project_id):
-        insert(store, Message, {"agent_id": agent.id, "kind": "wrap_up", "body": body, "actor": ACTOR})
+        Message.insert(store, agent_id=agent.id, kind="wrap_up", body=body, actor=ACTOR)

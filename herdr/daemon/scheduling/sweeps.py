@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from herdr.campaign.queue import Rotation
 from herdr.campaign.research import Backlog, PastSweep, may_look, shortage
 from herdr.config.structs import ResearchRole, WatchdogRole
+from herdr.contract.words import SweepRole, SweepTrigger, WatchdogTrigger
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import project_launch_block
 from herdr.store.connection import Store
-from herdr.store.rows import Project, Sweep, fetch, find, insert
+from herdr.store.rows import Project, Sweep, fetch, find
 from herdr.times import parse_timestamp
 
 #: A sweep is given at most so many seeds: an agent that has time for each reads the earlier work.
@@ -155,7 +156,7 @@ def _watchdog(app: AppContext, fleet: Fleet, project: Project, role: WatchdogRol
             )
 
 
-def _watchdog_trigger(app: AppContext, project: Project, role: WatchdogRole) -> str | None:
+def _watchdog_trigger(app: AppContext, project: Project, role: WatchdogRole) -> WatchdogTrigger | None:
     store = app.store
     if project.state == "stopped":
         return "closing" if "closing" in role.triggers and _closing_due(store, project) else None
@@ -221,7 +222,7 @@ def busy_harnesses(store: Store, project_id: int) -> list[tuple[str, int | None,
 
 
 def _queue(
-    app: AppContext, fleet: Fleet, project: Project, role: str, trigger: str, *, ideas: int = 0
+    app: AppContext, fleet: Fleet, project: Project, role: SweepRole, trigger: SweepTrigger, *, ideas: int = 0
 ) -> int | None:
     """Queue a sweep on the harness whose turn it is; None when all are full."""
     store = app.store
@@ -236,6 +237,15 @@ def _queue(
     harness = rotation.choose(rotation.turn, busy)
     if harness is None:
         return None
-    values = {"project_id": project.id, "role": role, "trigger": trigger, "ideas": ideas, "harness": harness}
-    model = configured.model.get(harness)
-    return insert(store, Sweep, {**values, "model": model, "base_id": project.head_id, "actor": ACTOR})
+    assert project.head_id is not None, "a project without a head gets no sweep"
+    return Sweep.insert(
+        store,
+        project_id=project.id,
+        role=role,
+        trigger=trigger,
+        ideas=ideas,
+        harness=harness,
+        model=configured.model.get(harness),
+        base_id=project.head_id,
+        actor=ACTOR,
+    )

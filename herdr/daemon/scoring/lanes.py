@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -15,7 +16,12 @@ from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, read_definition
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
-from herdr.store.rows import Candidate, Evaluator, Measurement, fetch, get, update
+from herdr.store.rows import Candidate, Evaluator, Measurement, fetch, get
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from herdr.store.columns import MeasurementChanges
 
 #: Seconds to wait after a scoring failed for a reason of ours, such as a full disk.
 RETRY = 5.0
@@ -74,22 +80,21 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     candidate = get(app.store, Candidate, row.candidate_id)
     evaluator = get(app.store, Evaluator, row.evaluator_id)
     job = job_for(app, fleet, row, candidate, evaluator)
-    _write(app, row, {"state": "running", "started_at": app.timestamp()})
+    _write(app, row, state="running", started_at=app.timestamp(), actor=ACTOR)
     try:
         result = await measure(job, partial(_elsewhere, app, fleet, candidate, job))
     except BaseException:
-        _write(app, row, {"state": "queued", "started_at": None})
+        _write(app, row, state="queued", started_at=None, actor=ACTOR)
         raise
     _write(
         app,
         row,
-        {
-            "state": "done",
-            "metrics": msgspec.json.encode(result.metrics).decode(),
-            "error": result.error,
-            "seconds": round(result.seconds, 3),
-            "finished_at": app.timestamp(),
-        },
+        state="done",
+        metrics=msgspec.json.encode(result.metrics).decode(),
+        error=result.error,
+        seconds=round(result.seconds, 3),
+        finished_at=app.timestamp(),
+        actor=ACTOR,
     )
     if result.error is None:
         await anyio.to_thread.run_sync(partial(shutil.rmtree, job.folder, ignore_errors=True))
@@ -136,6 +141,6 @@ async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: J
     )
 
 
-def _write(app: AppContext, row: Measurement, values: dict[str, object]) -> None:
+def _write(app: AppContext, row: Measurement, **values: Unpack[MeasurementChanges]) -> None:
     with app.transaction() as store:
-        update(store, Measurement, row.id, {**values, "actor": ACTOR})
+        Measurement.update(store, row.id, **values)
