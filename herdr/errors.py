@@ -34,3 +34,16 @@ class UsageError(HerdrError):
 
 class RefusedError(HerdrError):
     """The actor may not do this, or the thing is not in a state that allows it."""
+
+
+def describe(error: BaseException) -> str:
+    """Return any error in one line, with the place in the code that raised it; of ours only what it says."""
+    text = " ".join(str(error).split())
+    if isinstance(error, HerdrError):
+        return text
+    kind = type(error).__name__
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+    return f"{kind}: {text}{place}" if text else f"{kind}{place}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
@@ -27,13 +27,11 @@ def harness() -> None:
 def list_harnesses(as_json: bool) -> None:
     """List the harnesses, and which of them are on this machine."""
     known = _known()
-    found = [(name, known.origin[name], known.get(name).check(os.environ)) for name in known.names()]
+    found = [_look(known, name) for name in (*known.names(), *sorted(known.refused))]
     if as_json:
-        print_json([_as_data(name, origin, status) for name, origin, status in found])
+        print_json([one.as_data() for one in found])
         return
-    rows = [
-        [name, _state(status), status.version or "", origin, _where(status)] for name, origin, status in found
-    ]
+    rows = [[one.name, one.state, one.status.version or "", one.origin, one.where()] for one in found]
     print_table(rows, ["HARNESS", "STATE", "VERSION", "FROM", "WHERE, OR WHAT TO DO"])
 
 
@@ -44,6 +42,7 @@ def show(name: str, as_json: bool) -> None:
     """Show how herdr runs and reads a harness."""
     known = _known()
     one = known.get(name)
+    found = _look(known, name)
     screen = {key: value for key, value in msgspec.to_builtins(one.screen).items() if value}
     send = msgspec.to_builtins(one.send)
     if as_json:
@@ -53,12 +52,13 @@ def show(name: str, as_json: bool) -> None:
             "screen": screen,
             "send": send,
         }
-        print_json(_as_data(name, known.origin[name], one.check(os.environ)) | facts)
+        print_json(found.as_data() | facts)
         return
     print_facts(
         [
-            (name, f"from {known.origin[name]}"),
-            ("state", _state(one.check(os.environ))),
+            (name, f"from {found.origin}"),
+            ("state", found.state),
+            ("problem", found.status.problem),
             ("needs a model", "yes" if one.needs_model else "no"),
             ("ready within", f"{one.ready_timeout:g} s"),
             *((f"screen {key}", value) for key, value in screen.items()),
@@ -73,17 +73,17 @@ def show(name: str, as_json: bool) -> None:
 def check(names: tuple[str, ...], as_json: bool) -> None:
     """Check whether harnesses are found and logged in; exit 1 when one that is named is not."""
     known = _known()
-    found = [(name, known.get(name).check(os.environ)) for name in names or known.names()]
+    found = [_look(known, name) for name in names or (*known.names(), *sorted(known.refused))]
     if as_json:
-        print_json([_as_data(name, known.origin[name], status) for name, status in found])
+        print_json([one.as_data() for one in found])
     else:
-        for name, status in found:
-            click.echo(f"{name}: {_state(status)} {status.version or ''}".rstrip())
-            if status.problem:
-                click.echo(f"  {status.problem}")
-            if status.fix and _state(status) != "ok":
-                click.echo(f"  fix: {status.fix}")
-    if names and any(_state(status) != "ok" for _, status in found):
+        for one in found:
+            click.echo(f"{one.name}: {one.state} {one.status.version or ''}".rstrip())
+            if one.status.problem:
+                click.echo(f"  {one.status.problem}")
+            if one.status.fix and one.state != "ok":
+                click.echo(f"  fix: {one.status.fix}")
+    if names and any(one.state != "ok" for one in found):
         raise click.exceptions.Exit(1)
 
 
@@ -96,12 +96,57 @@ def _known() -> Harnesses:
     from herdr.repo.checks import find_root
 
     home_for_people("harness")
-    known = registered(PluginHost(environ=os.environ))
+    host = PluginHost(environ=os.environ)
+    known = registered(host)
+    # A refused harness has a line of its own; what else went wrong would leave no trace in a list of harnesses.
+    told = {known.origin[name] for name in known.refused}
+    for row in host.plugins_table():
+        if row.state == "failed" and row.name not in told:
+            click.echo(f"plugin {row.name} failed: {row.why}", err=True)
     try:
         root = find_root(working_folder())
     except UsageError:
         return known
     return known.configured(read_config(root, os.environ).harness) if (root / FILE_NAME).exists() else known
+
+
+class _Look(NamedTuple):
+    """What is known of one harness on this machine."""
+
+    name: str
+    origin: str
+    state: str
+    status: HarnessStatus
+
+    def where(self) -> str:
+        """Where its program is, or what to do about it."""
+        if self.state == "ok":
+            return self.status.path or ""
+        return self.status.problem if self.state == "failed" else self.status.fix or self.status.problem
+
+    def as_data(self) -> dict[str, object]:
+        """The same as JSON has it."""
+        status: dict[str, object] = msgspec.to_builtins(self.status)
+        return {"name": self.name, "from": self.origin, "state": self.state} | status
+
+
+def _look(known: Harnesses, name: str) -> _Look:
+    """Look at one harness.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    from herdr.contract.harness import HarnessStatus
+    from herdr.errors import HerdrError, UsageError
+
+    try:
+        status = known.check(name, os.environ)
+    except UsageError:
+        raise
+    except HerdrError as error:
+        status = HarnessStatus(found=False, problem=error.message, fix=error.fix or "")
+        return _Look(name, known.origin[name], "failed", status)
+    return _Look(name, known.origin[name], _state(status), status)
 
 
 def _state(status: HarnessStatus) -> str:
@@ -110,11 +155,3 @@ def _state(status: HarnessStatus) -> str:
     if status.logged_in is False:
         return "not logged in"
     return "not ready" if status.problem else "ok"
-
-
-def _where(status: HarnessStatus) -> str:
-    return status.path or "" if _state(status) == "ok" else status.fix or status.problem
-
-
-def _as_data(name: str, origin: str, status: HarnessStatus) -> dict[str, object]:
-    return {"name": name, "from": origin, "state": _state(status), **msgspec.to_builtins(status)}

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 Fault = tuple[str, str] | None
 Check = Callable[..., Fault]
 
+HARNESS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 METRIC_NAME = re.compile(r"[^\s=\x00]+")
@@ -27,6 +28,13 @@ def project_name(value: str) -> Fault:
         "cannot be part of a git ref",
         f"use letters, digits, '-', '_' and single '.': {PROJECT_NAME.pattern}, not ending in '.' or '.lock'",
     )
+
+
+def harness_name(value: str) -> Fault:
+    """A harness has a folder of its own, and is named in piloop.toml and in commands."""
+    if HARNESS_NAME.fullmatch(value):
+        return None
+    return "cannot be the name of a folder", f"use letters, digits, '-', '_' and '.': {HARNESS_NAME.pattern}"
 
 
 def metric_name(value: str) -> Fault:

@@ -30,10 +30,15 @@ class Mistake(msgspec.Struct, frozen=True):
     fix: str
     value: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def without_fix(self) -> str:
+        """Where it is, with the wrong value, and what is wrong with it."""
         at = self.path if self.value is None else f"{self.path} = {self.value}"
+        return printable(f"{at}: {self.problem}")
+
+    def __str__(self) -> str:
         end = "" if self.fix.endswith((".", "?")) else "."
-        return printable(f"{at}: {self.problem}. Fix: {self.fix}{end}")
+        return printable(f"{self.without_fix}. Fix: {self.fix}{end}")
 
 
 class ConfigError(HerdrError):

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from herdr.config import Config, Mistake
 from herdr.config.mistakes import show
-from herdr.errors import UsageError
+from herdr.errors import HerdrError
 from herdr.harness.registry import Harnesses
 
 
 def unknown_names(config: Config, known: Harnesses) -> Iterator[Mistake]:
-    """Every place of piloop.toml that names a harness which nothing defines, with the nearest that there is."""
+    """Every place of piloop.toml that names a harness which nothing defines, or which was refused."""
     lists = {
         "harnesses": config.harnesses,
         "roles.worker.harnesses": config.roles.worker.harnesses,
@@ -22,7 +22,7 @@ def unknown_names(config: Config, known: Harnesses) -> Iterator[Mistake]:
         for i, name in enumerate(names or ()):
             try:
                 known.get(name)
-            except UsageError as error:
+            except HerdrError as error:
                 yield Mistake(f"{path}[{i}]", error.message, error.fix or "", show(name))
 
 

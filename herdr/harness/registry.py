@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 
 from herdr.config import HarnessKeys
-from herdr.contract.harness import Harness
-from herdr.errors import HerdrError, UsageError
+from herdr.contract.harness import Harness, HarnessStatus
+from herdr.errors import HerdrError, UsageError, describe
+from herdr.harness.checking import faults, label
 from herdr.harness.configured import configured
 
 #: The default rotation starts with these; others follow in the order of their names.
@@ -17,37 +18,53 @@ COMMAND = "command"
 
 
 class Harnesses:
-    """The harnesses that are known, by name. `origin` says which plugin each came from."""
+    """The harnesses that are known, by name.
+
+    `origin` says which plugin each came from. `refused` has those that plugins registered and that cannot be
+    used, with the reason.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, Harness] = {}
         self.origin: dict[str, str] = {}
+        self.refused: dict[str, HerdrError] = {}
 
     def registrar(self, plugin: str) -> Callable[[Harness], None]:
         """The `register` that a plugin's `herdr_register_harnesses` is called with.
 
-        It raises HerdrError for a second harness of one name: neither silently wins.
+        It raises HerdrError for a harness that cannot be used, with all that is wrong with it; and for a second
+        harness of one name: neither silently wins.
         """
 
         def register(harness: Harness) -> None:
-            if harness.name in self._known:
-                both = f"the plugins {self.origin[harness.name]} and {plugin}"
+            name, wrong = label(harness), faults(harness)
+            if wrong:
+                problem = f"harness {name} of plugin {plugin} cannot be used: {'; '.join(wrong)}"
+                error = HerdrError(problem, fix=_mend(plugin))
+                if name not in self._known:
+                    self.refused[name], self.origin[name] = error, plugin
+                raise error
+            if name in self._known:
+                both = f"the plugins {self.origin[name]} and {plugin}"
                 raise HerdrError(
-                    f"harness {harness.name} is registered twice, by {both}",
+                    f"harness {name} is registered twice, by {both}",
                     fix=f"block one of them: HERDR_BLOCK_PLUGINS={plugin}, or [plugins] block in piloop.toml",
                 )
-            self._known[harness.name] = harness
-            self.origin[harness.name] = plugin
+            self._known[name] = harness
+            self.origin[name] = plugin
+            self.refused.pop(name, None)
 
         return register
 
     def configured(self, tables: Mapping[str, HarnessKeys]) -> Harnesses:
         """A copy with what a project's `[harness.<name>]` tables define and override."""
         own = Harnesses()
-        own._known, own.origin = dict(self._known), dict(self.origin)
+        own._known, own.origin, own.refused = dict(self._known), dict(self.origin), dict(self.refused)
         for name, keys in tables.items():
-            own._known[name] = configured(name, keys, self._known.get(name))
-            own.origin.setdefault(name, "piloop.toml")
+            # Single rules for a harness that is refused would make a harness without a command.
+            if name not in self.refused:
+                own._known[name] = configured(name, keys, self._known.get(name))
+                own.origin.setdefault(name, "piloop.toml")
         return own
 
     def names(self) -> list[str]:
@@ -64,7 +81,10 @@ class Harnesses:
 
         Raises:
             UsageError: there is none; it names those that there are.
+            HerdrError: it was refused when its plugin registered it.
         """
+        if name in self.refused:
+            raise self.refused[name]
         if name in self._known:
             return self._known[name]
         near = difflib.get_close_matches(name, self._known, n=1)
@@ -74,6 +94,40 @@ class Harnesses:
             fix=fix + ("see `herdr harness list`" if near else "or name one of these"),
         )
 
+    def check(self, name: str, environ: Mapping[str, str]) -> HarnessStatus:
+        """Whether the program of a harness is on this machine and can be used.
+
+        Args:
+            name: the harness.
+            environ: the environment of agents.
+
+        Raises:
+            UsageError: there is none of this name.
+            HerdrError: it was refused, or its plugin fails to say.
+        """
+        harness = self.get(name)
+        try:
+            status = harness.check(environ)
+        except Exception as error:
+            raise self._failed(name, describe(error)) from error
+        if not isinstance(status, HarnessStatus):
+            raise self._failed(name, f"returned {type(status).__name__}, not HarnessStatus")
+        return status
+
     def available(self, environ: Mapping[str, str]) -> list[str]:
         """The names of those whose program is on this machine: the rotation of a project that names none."""
-        return [name for name in self.names() if name != COMMAND and self._known[name].check(environ).found]
+        return [name for name in self.names() if name != COMMAND and self._found(name, environ)]
+
+    def _found(self, name: str, environ: Mapping[str, str]) -> bool:
+        try:
+            return self.check(name, environ).found
+        except HerdrError:
+            return False
+
+    def _failed(self, name: str, problem: str) -> HerdrError:
+        plugin = self.origin[name]
+        return HerdrError(f"harness {name} of plugin {plugin} failed in check: {problem}", fix=_mend(plugin))
+
+
+def _mend(plugin: str) -> str:
+    return f"upgrade the plugin, mend it as docs/plugins.md says, or block it: HERDR_BLOCK_PLUGINS={plugin}"

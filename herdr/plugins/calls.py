@@ -21,7 +21,7 @@ from herdr.contract.facts import (
     OutsideIdea,
     ProjectInfo,
 )
-from herdr.plugins.loading import describe
+from herdr.errors import HerdrError, describe
 
 log = logging.getLogger("herdr.plugins")
 
@@ -86,7 +86,9 @@ def call(implementation: HookImpl, hook: str, arguments: Mapping[str, Any]) -> A
         value = implementation.function(**given)
         check_answer(hook, value)
     except BaseException as error:
-        log.warning("plugin %s failed in %s", plugin, hook, exc_info=error)
+        # What is meant for a person needs no traceback.
+        trace = None if isinstance(error, HerdrError) else error
+        log.warning("plugin %s failed in %s: %s", plugin, hook, error, exc_info=trace)
         return Answer(plugin=plugin, error=describe(error))
     return Answer(plugin=plugin, value=value)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from herdr.errors import HerdrError
-from herdr.plugins.loading import blocked_names, describe, distribution, entry_points
+from herdr.errors import HerdrError, describe
+from herdr.plugins.loading import blocked_names, distribution, entry_points
 
 GROUP = "herdr.commands"
 

@@ -12,6 +12,7 @@ import msgspec
 import pluggy
 
 from herdr import hookspecs
+from herdr.errors import describe
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -108,14 +109,3 @@ def check(manager: pluggy.PluginManager, plugin: object) -> None:
             raise ValueError(f"{name} is a wrapper; every implementation is called on its own")
         if inspect.iscoroutinefunction(function):
             raise ValueError(f"{name} is async; hooks are plain functions, called in a thread of their own")
-
-
-def describe(error: BaseException) -> str:
-    """Return an error in one line, with the place in the code that raised it."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
-    return f"{kind}: {text}{place}" if text else f"{kind}{place}"

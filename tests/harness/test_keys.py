@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 
 from herdr.config import ConfigError, HarnessKeys, read_config
-from herdr.contract.harness import Harness, ScreenRules, SendRules
+from herdr.contract.harness import Harness, HarnessBase, ScreenRules, SendRules
 from herdr.harness.configured import configured
 from herdr.harness.template import CommandHarness
 
@@ -65,17 +65,10 @@ def mistakes(folder: Path, table: Mapping[str, Any]) -> list[str]:
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
-def plugins_harness() -> Harness:
-    class Plugin:
-        name = "mine"
-        screen = OTHER
-        send = SendRules()
-        ready_timeout = 1.0
-        needs_model = False
-        ends_when_idle = True
-        check = launch = usage = received = lambda *_: None
-
-    return Plugin()
+class Plugin(HarnessBase):
+    name = "mine"
+    screen = OTHER
+    send = SendRules()
 
 
 def test_every_rule_is_a_key_and_is_tried_here() -> None:
@@ -84,7 +77,7 @@ def test_every_rule_is_a_key_and_is_tried_here() -> None:
     assert {*SCREEN, *SEND} <= set(HarnessKeys.__struct_fields__)
 
 
-@pytest.mark.parametrize("base", [*BASES, plugins_harness()], ids=["new", "command", "plugin"])
+@pytest.mark.parametrize("base", [*BASES, Plugin()], ids=["new", "command", "plugin"])
 @pytest.mark.parametrize("key", [*SCREEN, *SEND])
 def test_each_key_reaches_the_harness(tmp_path: Path, base: Harness | None, key: str) -> None:
     part, rules = ("screen", SCREEN) if key in SCREEN else ("send", SEND)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from herdr.cli.checks import Results, error, ok
 from herdr.config import FILE_NAME, LATER_KEYS, ConfigError, Mistake, later_keys, read_config, read_data
-from herdr.config.mistakes import printable
 from herdr.contract.facts import DoctorCheck, DoctorResult
+from herdr.errors import HerdrError
 from herdr.harness.naming import unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.harness.template import CommandHarness
@@ -36,7 +36,7 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
     try:
         found = read_config(root, environ)
     except ConfigError as wrong:
-        return [DoctorResult(status="error", message=at(mistake), fix=mistake.fix) for mistake in wrong.mistakes]
+        return [_wrong(mistake) for mistake in wrong.mistakes]
     results = [
         DoctorResult(
             status="warning",
@@ -49,12 +49,6 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
         said = 'runtime = "subprocess": agents run in the background, and `piloop prompt` cannot reach them'
         results.append(DoctorResult(status="ok", message=said))
     return results or ok(f"{root / FILE_NAME} is right")
-
-
-def at(mistake: Mistake) -> str:
-    """Where a mistake is, with the wrong value, and what is wrong with it."""
-    where = mistake.path if mistake.value is None else f"{mistake.path} = {mistake.value}"
-    return f"{printable(where)}: {mistake.problem}"
 
 
 def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -> Results:
@@ -71,13 +65,29 @@ def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -
         named = settings.role("worker").harnesses or ()
         background = settings.runtime == "subprocess"
         if wrong := list(unknown_names(settings, known)):
-            return [DoctorResult(status="error", message=at(one), fix=one.fix) for one in wrong]
+            return [_wrong(mistake) for mistake in wrong]
     if not named:
-        found = known.available(environ)
-        if not found:
-            return error("none is installed", "install one (`herdr harness list`), or define [harness.<name>]")
-        return ok(f"found {', '.join(found)}")
+        return _any(known, environ)
     return [_state(known, name, environ, background=background) for name in named]
+
+
+def _wrong(mistake: Mistake) -> DoctorResult:
+    return DoctorResult(status="error", message=mistake.without_fix, fix=mistake.fix)
+
+
+def _any(known: Harnesses, environ: Mapping[str, str]) -> Results:
+    """Whether one is found, where none is named; one that fails to say whether it is there is a finding too."""
+    found, failed = [], []
+    for name in known.names():
+        try:
+            if known.check(name, environ).found:
+                found.append(name)
+        except HerdrError as wrong:
+            failed.append(DoctorResult(status="error", message=wrong.message, fix=wrong.fix or ""))
+    if found:
+        return [*ok(f"found {', '.join(found)}"), *failed]
+    fix = "install one (`herdr harness list`), or define [harness.<name>]"
+    return [*failed, *error("none is installed", fix)]
 
 
 def _state(known: Harnesses, name: str, environ: Mapping[str, str], *, background: bool) -> DoctorResult:
@@ -86,7 +96,10 @@ def _state(known: Harnesses, name: str, environ: Mapping[str, str], *, backgroun
         problem = f'{name}: it has no command for runtime = "subprocess"'
         fix = f'set headless = ["program", "{{prompt}}"] under [harness.{name}]'
         return DoctorResult(status="error", message=problem, fix=fix)
-    status = harness.check(environ)
+    try:
+        status = known.check(name, environ)
+    except HerdrError as wrong:
+        return DoctorResult(status="error", message=wrong.message, fix=wrong.fix or "")
     if not status.found:
         return DoctorResult(status="error", message=f"{name}: {status.problem or 'not found'}", fix=status.fix)
     if status.logged_in is False or status.problem:

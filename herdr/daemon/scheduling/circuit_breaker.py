@@ -79,7 +79,7 @@ def _evidence(agent: Agent) -> str:
 def _fix(fleet: Fleet, agent: Agent) -> str:
     """The one thing to do about a failed start; looks for the harness's program."""
     try:
-        status = fleet.harnesses.get(agent.harness).check(os.environ)
+        status = fleet.harnesses.check(agent.harness, os.environ)
     except HerdrError as error:
         return error.fix or error.message
     if status.fix:
