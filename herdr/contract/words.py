@@ -50,3 +50,26 @@ CommentKind = Literal["note", "finding", "decision", "escalation"]
 
 MessageKind = Literal["brief", "comment", "prompt", "warning", "wrap_up"]
 MessageState = Literal["queued", "typed", "received", "unconfirmed", "failed"]
+
+#: What the event log tells of: `subject.what`. `herdr.store.events` says what each means and carries.
+EventKind = Literal[
+    "agent.adopted", "agent.ended", "agent.launched", "agent.started", "agent.state",
+    "anomaly.failed_run", "anomaly.failed_start", "anomaly.idle_queue", "anomaly.no_change",
+    "anomaly.silent_agent",
+    "candidate.added", "candidate.judged", "candidate.remeasure", "candidate.skipped",
+    "comment.acked", "comment.decision", "comment.escalation", "comment.finding", "comment.note",
+    "daemon.fault", "daemon.started", "daemon.stopped",
+    "head.moved",
+    "idea.added", "idea.edited", "idea.linked", "idea.status", "idea.unlinked",
+    "launching.held", "launching.resumed",
+    "measurement.done", "measurement.queued", "measurement.running",
+    "message.failed", "message.queued", "message.received", "message.typed", "message.unconfirmed",
+    "orchestrator.revoked", "orchestrator.token",
+    "plugin.failed",
+    "project.active", "project.config", "project.evaluator", "project.paused", "project.registered",
+    "project.stopped",
+    "run.cancel_requested", "run.cancelled", "run.failed", "run.queued", "run.requeued", "run.running",
+    "run.settled", "run.succeeded", "run.timed_out",
+    "sweep.cancel_requested", "sweep.cancelled", "sweep.done", "sweep.failed", "sweep.queued", "sweep.running",
+    "sweep.timed_out",
+]  # fmt: skip

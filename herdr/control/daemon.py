@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
+from herdr.contract.words import EventKind
 from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.home import Home
@@ -51,7 +52,7 @@ def _did_not_start(home: Home, size: int) -> HerdrError:
     return HerdrError(f"the daemon did not start: {said}", fix=f"its log: {home.log}")
 
 
-def last_event(home: Home, kind: str) -> int:
+def last_event(home: Home, kind: EventKind) -> int:
     """The id of the newest event of a kind; 0 when there is none."""
     store = open_store(home.database, mode="read", actor="human")
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 
 from herdr.config import Config
+from herdr.contract.words import EventKind
 from herdr.daemon.change_notifier import ChangeNotifier
 from herdr.harness.registry import Harnesses
 from herdr.home import Home
@@ -84,7 +85,7 @@ class AppContext:
         """The time as the store writes it."""
         return timestamp(self.now())
 
-    def emit(self, kind: str, *, project_id: int | None = None, **facts: object) -> None:
+    def emit(self, kind: EventKind, *, project_id: int | None = None, **facts: object) -> None:
         """Log an event that belongs to no row."""
         with self.transaction() as store:
             emit(store, kind, ACTOR, project_id=project_id, payload=facts)

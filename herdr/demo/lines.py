@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from herdr.campaign.text import first_line
+from herdr.contract.words import EventKind
 
 from .scene import Scene, View
 
@@ -69,7 +70,7 @@ def _faulty(_scene: Scene, event: View) -> str:
 
 #: By origin, how a candidate came about.
 ADDED = {"run": "commits", "recovered": "left uncommitted", "rebase": "goes onto the head as"}
-TELL: dict[str, Callable[[Scene, View], str | None]] = {
+TELL: dict[EventKind, Callable[[Scene, View], str | None]] = {
     "agent.launched": _launched,
     "agent.ended": _ended,
     "run.succeeded": _ran,

@@ -77,7 +77,7 @@ def request_cancel(context: Context, kind: type[Run] | type[Sweep], number: int,
         update(context.conn, kind, number, {"cancel_requested": 1, "actor": context.actor})
         emit(
             context.conn,
-            f"{word}.cancel_requested",
+            "run.cancel_requested" if word == "run" else "sweep.cancel_requested",
             context.actor,
             project_id=work.project_id,
             target=(word, number),

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.words import EventKind
 from herdr.errors import UsageError
 from herdr.ops.comment import AddComment, CommentAdded, Kind, Priority, add
 from herdr.ops.core import PEOPLE, Context, Request, operation, projects_of
@@ -17,7 +18,13 @@ from herdr.store.connection import Store
 from herdr.store.rows import Comment, Event, Idea, fetch, find, update
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
-NEWS = ("candidate.judged", "project.paused", "project.stopped", "launching.held", "launching.resumed")
+NEWS: tuple[EventKind, ...] = (
+    "candidate.judged",
+    "project.paused",
+    "project.stopped",
+    "launching.held",
+    "launching.resumed",
+)
 
 
 class Inbox(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.contract.words import IdeaStatus
+from herdr.contract.words import EventKind, IdeaStatus
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
 
@@ -151,7 +151,7 @@ class EventView(View, frozen=True, kw_only=True):
 
     id: int
     at: str
-    kind: str
+    kind: EventKind
     actor: str
     project: str | None
     target: str | None

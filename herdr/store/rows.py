@@ -14,6 +14,7 @@ from herdr.contract.words import (
     AgentRole,
     AnomalyKind,
     CommentKind,
+    EventKind,
     IdeaStatus,
     MeasurementPurpose,
     MeasurementState,
@@ -430,7 +431,7 @@ class Event(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "events"
     at: str
-    kind: str
+    kind: EventKind
     actor: str
     project_id: int | None
     target_kind: str | None
@@ -491,7 +492,7 @@ def update(conn: sqlite3.Connection, kind: type[Row], row_id: int, values: Mappi
 
 def emit(
     conn: sqlite3.Connection,
-    kind: str,
+    kind: EventKind,
     actor: str,
     *,
     project_id: int | None = None,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from herdr.cli.docs import commands, configuration
+from herdr.cli.docs import commands, configuration, events
 
 #: File name -> what renders the whole page.
-PAGES = {"commands.md": commands.render, "configuration.md": configuration.render}
+PAGES = {"commands.md": commands.render, "configuration.md": configuration.render, "events.md": events.render}
 
 
 def main(folder: Path) -> None:

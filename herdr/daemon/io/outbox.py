@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from herdr.contract.words import EventKind
 from herdr.daemon.change_notifier import ChangeNotifier
 from herdr.errors import HerdrError
 from herdr.plugins import PluginHost
@@ -65,7 +66,7 @@ def _escalate(store: Store, event: Event) -> Arguments | None:
 
 
 #: Which events are facts, the hook of each, and what it is called with (None: nobody is told).
-FACTS: Mapping[str, tuple[str, Callable[[Store, Event], Arguments | None]]] = {
+FACTS: Mapping[EventKind, tuple[str, Callable[[Store, Event], Arguments | None]]] = {
     "agent.started": ("herdr_agent_started", _agent),
     "agent.ended": ("herdr_agent_ended", _agent),
     "candidate.judged": ("herdr_attempt", _attempt),
