@@ -1,0 +1,167 @@
+"""A repository of herdr's own for each project: it borrows the person's objects, and nobody else configures it.
+
+Whatever an agent can write (its run's repository, attributes of a worktree, and without a wall even the person's
+config) may name programs that git would run, or change what git reads. So herdr reads commits, merges, stages and
+checks out here, with a configuration that was copied from the person's at `herdr up` and is kept in a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from herdr.repo.checks import common_dir
+from herdr.repo.git import DEFAULT_TIMEOUT, Completed, run_git
+from herdr.repo.lock import repo_lock
+from herdr.repo.snapshot import FILE, Snapshot, take_snapshot
+
+#: No file outside the repository that git is run in may say how it works.
+CLOSED = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+
+
+class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
+    """A bare repository in the home.
+
+    Attributes:
+        path: its git folder.
+        root: the person's checkout, whose objects it borrows.
+        common: the git folder of that.
+    """
+
+    path: Path
+    root: Path
+    common: Path
+
+    def run(
+        self,
+        *args: str | Path,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        input: bytes | None = None,  # noqa: A002 - the name subprocess gives it
+        check: bool = True,
+        timeout: float = DEFAULT_TIMEOUT,
+        env: Mapping[str, str] | None = None,
+        keep_open: Sequence[int] = (),
+    ) -> Completed:
+        """Run git here.
+
+        Args:
+            args: the arguments after `git`.
+            work_tree: the folder whose files it looks at or writes; it runs there.
+            index: the index that it uses; without one commands that need an index fail.
+            input: what it reads from standard input.
+            check: raise when it exits non-zero.
+            timeout: seconds until it is killed.
+            env: further variables.
+            keep_open: file descriptors that it inherits.
+
+        Raises:
+            GitError: as `run_git`.
+        """
+        place = {"GIT_DIR": str(self.path), "GIT_INDEX_FILE": str(index or self.path / "no-index")}
+        if work_tree is not None:
+            place["GIT_WORK_TREE"] = str(work_tree)
+        return run_git(
+            work_tree or self.path,
+            *args,
+            input=input,
+            check=check,
+            timeout=timeout,
+            env={**CLOSED, **place, **(env or {})},
+            keep_open=keep_open,
+        )
+
+    def identity(self) -> tuple[str, ...]:
+        """Settings that let git commit here: none where the person configured a name and an address."""
+        known = dict(self.snapshot.config)
+        fallback = {"user.name": "herdr", "user.email": "herdr@localhost"}
+        return tuple(word for key in fallback if not known.get(key) for word in ("-c", f"{key}={fallback[key]}"))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The person's configuration as it is in force."""
+        return msgspec.json.decode((self.path / FILE).read_bytes(), type=Snapshot)
+
+
+def open_own(path: Path, root: Path) -> OwnRepository:
+    """The project's repository of herdr's own; made, with a snapshot of the person's configuration, when missing.
+
+    Args:
+        path: where it is, in the home.
+        root: the person's checkout.
+
+    Raises:
+        HerdrError: the checkout cannot be read, or the home cannot be written.
+    """
+    own = OwnRepository(path=path, root=root, common=common_dir(root))
+    if not (path / FILE).is_file() or not _borrows(own):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with repo_lock(path):
+            write_repository(
+                path, own.common / "objects", snapshot := take_snapshot(root), head="refs/heads/none"
+            )
+            _write_snapshot(own, snapshot)
+    return own
+
+
+def refresh(own: OwnRepository) -> list[str]:
+    """Take a new snapshot of the person's configuration; says what changed since the last one.
+
+    Args:
+        own: the project's repository of herdr's own.
+    """
+    before, now = own.snapshot, take_snapshot(own.root)
+    with repo_lock(own.path):
+        write_repository(own.path, own.common / "objects", now, head="refs/heads/none")
+        _write_snapshot(own, now)
+    return now.changes_since(before)
+
+
+def write_repository(
+    path: Path, objects: Path, snapshot: Snapshot, *, head: str, hooks: Path | None = None
+) -> None:
+    """Write the files of a bare repository that borrows another one's objects; git itself is not run.
+
+    Args:
+        path: its git folder.
+        objects: the object folder that it borrows, which it never writes to.
+        snapshot: the configuration that it gets.
+        head: the ref that its HEAD names.
+        hooks: a folder of hooks that run in it; none by default.
+    """
+    for folder in ("objects/info", "objects/pack", "refs/heads", "info", "hooks"):
+        (path / folder).mkdir(parents=True, exist_ok=True)
+    _write(path / "objects/info/alternates", os.fsencode(objects) + b"\n")
+    _write(path / "config", snapshot.config_file(hooks or path / "hooks").encode("utf-8", "surrogateescape"))
+    _write(path / "info/attributes", snapshot.attributes)
+    _write(path / "info/exclude", snapshot.exclude)
+    if snapshot.shallow:
+        _write(path / "shallow", snapshot.shallow)
+    # Last: a folder without HEAD is no repository, so a half-made one is not taken for a whole one.
+    _write(path / "HEAD", f"ref: {head}\n".encode())
+
+
+def _borrows(own: OwnRepository) -> bool:
+    try:
+        return (own.path / "objects/info/alternates").read_bytes() == os.fsencode(own.common / "objects") + b"\n"
+    except FileNotFoundError:
+        return False
+
+
+def _write_snapshot(own: OwnRepository, snapshot: Snapshot) -> None:
+    _write(own.path / FILE, msgspec.json.encode(snapshot))
+
+
+def _write(path: Path, content: bytes) -> None:
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_bytes(content)
+    fresh.replace(path)
