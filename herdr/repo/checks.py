@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from herdr.errors import HerdrError, UsageError
 from herdr.repo.git import GitError, run_git
 
@@ -24,26 +22,6 @@ SYMLINK, SUBMODULE = 0o120000, 0o160000
 
 #: libgit2 refuses repos with these; what it cannot read in them, `git` reads.
 HARMLESS_EXTENSIONS = ["partialclone"]
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One path that differs between two commits; `status` is git's letter: A M D R T."""
-
-    status: str
-    path: str
-    old_path: str
-    mode: int
-    old_mode: int
-
-    @property
-    def is_symlink(self) -> bool:
-        """Whether the path is a symlink afterwards."""
-        return self.mode == SYMLINK
-
-    @property
-    def is_submodule(self) -> bool:
-        """Whether the path is a submodule on either side."""
-        return SUBMODULE in (self.mode, self.old_mode)
 
 
 @functools.lru_cache(maxsize=1)
@@ -138,13 +116,6 @@ def resolve_commit(root: Path, rev: str) -> str:
         raise UsageError(f"{rev!r} names no commit in {root}", fix="See: git log --oneline --all") from error
 
 
-def tree_of(root: Path, commit: str) -> str:
-    """The id of a commit's tree: two commits with one tree are one candidate."""
-    import pygit2
-
-    return str(open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree).id)
-
-
 def file_at(root: Path, commit: str, path: str) -> bytes | None:
     """The content of a file as `commit` holds it; None when it has no file there."""
     import pygit2
@@ -159,12 +130,6 @@ def file_at(root: Path, commit: str, path: str) -> bytes | None:
         return fetched.out if fetched.code == 0 else None
 
 
-def is_ancestor(root: Path, old: str, new: str) -> bool:
-    """Whether the history of `new` holds `old`; a commit's history holds the commit itself."""
-    old, new = resolve_commit(root, old), resolve_commit(root, new)
-    return old == new or open_repo(root).descendant_of(new, old)
-
-
 def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:
     """Whether the checkout has uncommitted work: changes or files that are not ignored.
 
@@ -174,21 +139,6 @@ def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:
     """
     chosen = [f":(top,literal){path}" for path in paths or ()]
     return bool(run_git(root, "status", "--porcelain", "-z", "--untracked-files=normal", "--", *chosen).out)
-
-
-def changed_paths(root: Path, old: str, new: str) -> list[Change]:
-    """What differs between two commits, renames found as git finds them."""
-    fields = run_git(root, "diff-tree", "-r", "-z", "-M", "--raw", old, new).fields
-    changes = []
-    words = iter(fields)
-    for word in words:
-        old_mode, mode, _, _, status = word.removeprefix(":").split(" ")
-        old_path = next(words)
-        path = next(words) if status[0] in "RC" else old_path
-        changes.append(
-            Change(status=status[0], path=path, old_path=old_path, mode=int(mode, 8), old_mode=int(old_mode, 8))
-        )
-    return changes
 
 
 def inside(folder: Path, relative: str) -> Path:

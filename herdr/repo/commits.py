@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from herdr.repo.checks import SUBMODULE, SYMLINK
 from herdr.repo.own import OwnRepository
 
 NOTE, EVAL = "piloop-note", "piloop-eval"
@@ -45,6 +46,26 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     def skip(self) -> bool:
         """Whether the author asks that it is not measured (`Piloop-Eval: skip`)."""
         return "skip" in (value.strip().lower() for value in self.trailer(EVAL))
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One path that differs between two commits; `status` is git's letter: A M D R T."""
+
+    status: str
+    path: str
+    old_path: str
+    mode: int
+    old_mode: int
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether the path is a symlink afterwards."""
+        return self.mode == SYMLINK
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether the path is a submodule on either side."""
+        return SUBMODULE in (self.mode, self.old_mode)
 
 
 def read_commits(own: OwnRepository, revisions: Sequence[str]) -> list[Commit]:
@@ -92,3 +113,33 @@ def _commit(words: Sequence[str]) -> Commit:
         body=body.strip("\n"),
         trailers=tuple((key, value.strip()) for key, _, value in pairs),
     )
+
+
+def tree_of(own: OwnRepository, commit: str) -> str:
+    """The id of a commit's tree: two commits with one tree are one candidate.
+
+    Args:
+        own: where the commit is.
+        commit: its full id.
+    """
+    return own.run("rev-parse", "--verify", f"{commit}^{{tree}}").text
+
+
+def changed_paths(own: OwnRepository, old: str, new: str) -> list[Change]:
+    """What differs between two commits, renames found as git finds them.
+
+    Args:
+        own: where they are.
+        old: the full id of the commit before.
+        new: the full id of the commit after.
+    """
+    words = iter(own.run("diff-tree", "-r", "-z", "-M", "--raw", old, new).fields)
+    changes = []
+    for word in words:
+        old_mode, mode, _, _, status = word.removeprefix(":").split(" ")
+        old_path = next(words)
+        path = next(words) if status[0] in "RC" else old_path
+        changes.append(
+            Change(status=status[0], path=path, old_path=old_path, mode=int(mode, 8), old_mode=int(old_mode, 8))
+        )
+    return changes

@@ -6,10 +6,12 @@ by herdr, so that no git of herdr's ever opens a repository which somebody else 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +19,7 @@ import msgspec
 
 from herdr.errors import HerdrError, RefusedError
 from herdr.repo.own import OwnRepository, write_repository
+from herdr.repo.submodules import init_submodules
 
 #: Seconds; a checkout of 375,000 files takes 40 on an idle disk and several times that on a busy one.
 CHECKOUT_TIMEOUT = 1800.0
@@ -62,9 +65,8 @@ def create(
     branch: str | None,
     refs: Mapping[str, str] | None = None,
     hooks: Path | None = None,
-    keep_open: tuple[int, ...] = (),
-) -> None:
-    """Make the repository and check out a commit.
+) -> list[str]:
+    """Make the repository and check out a commit, submodules too.
 
     Args:
         place: where.
@@ -73,27 +75,27 @@ def create(
         branch: the branch that HEAD is on; None for a detached HEAD.
         refs: further refs that the repository has from the start, with their commits.
         hooks: a folder of hooks that run there; none by default.
-        keep_open: descriptors that git inherits, see `repo_lock`.
+
+    Returns:
+        What the worktree lacks, a sentence each.
 
     Raises:
         RefusedError: something is in the way.
         GitError: the commit cannot be checked out.
     """
+    finish(place, own)
     for path in (place.repository, place.worktree):
         if os.path.lexists(path):
             raise RefusedError(f"{path} exists already", fix=f"look at what it is, then: mv {path} {path}.old")
-    try:
+    with _noted(place, own):
         _write_files(place, own, commit, branch, dict(refs or {}), hooks)
         own.run(
             *("read-tree", "-m", "-u", commit),
             work_tree=place.worktree,
             index=place.admin / "index",
             timeout=CHECKOUT_TIMEOUT,
-            keep_open=keep_open,
         )
-    except BaseException:
-        _delete(place)
-        raise
+        return init_submodules(place.worktree, own, root=own.root, common=own.common)
 
 
 def check(place: Isolated) -> None:
@@ -122,21 +124,37 @@ def check(place: Isolated) -> None:
             )
 
 
-def remove(place: Isolated) -> None:
+def remove(place: Isolated, own: OwnRepository) -> None:
     """Delete the worktree and its repository, as one; what is gone already is fine.
 
     Args:
         place: what to delete.
+        own: the project's repository of herdr's own.
 
     Raises:
         NotOursError: the folder is not the worktree that herdr made, so it stays.
     """
+    finish(place, own)
     try:
         check(place)
     except NotOursError as error:
         if os.path.lexists(place.worktree):
             raise NotOursError(error.message, "foreign", fix=error.fix) from error
-    _delete(place)
+    with _noted(place, own):
+        _delete(place)
+
+
+def finish(place: Isolated, own: OwnRepository) -> None:
+    """Delete what a killed herdr left half made or half removed, as its note says.
+
+    Args:
+        place: whose note is looked for.
+        own: where the notes are.
+    """
+    note = _note(place, own)
+    if note.exists():
+        _delete(place)
+        note.unlink()
 
 
 def read_file(path: Path, *, limit: int | None = FILE_LIMIT) -> bytes | None:
@@ -193,6 +211,27 @@ def _write_files(
     (place.admin / "HEAD").write_text(f"ref: {head}\n" if head else f"{commit}\n")
     for path, content in _links(place).items():
         path.write_bytes(os.fsencode(content) + b"\n")
+
+
+def _note(place: Isolated, own: OwnRepository) -> Path:
+    # By the place, not by its name alone: a folder that somebody else has made since is not ours to delete.
+    name = hashlib.sha256(os.fsencode(place.worktree)).hexdigest()[:16]
+    return own.path / "unfinished" / f"{place.repository.name}-{name}"
+
+
+@contextlib.contextmanager
+def _noted(place: Isolated, own: OwnRepository) -> Iterator[None]:
+    """While it is made or removed, a note says that neither is whole; a failure deletes both."""
+    note = _note(place, own)
+    note.parent.mkdir(exist_ok=True)
+    note.touch()
+    try:
+        yield
+    except BaseException:
+        _delete(place)
+        note.unlink(missing_ok=True)
+        raise
+    note.unlink(missing_ok=True)
 
 
 def _links(place: Isolated) -> dict[Path, str]:

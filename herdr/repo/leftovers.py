@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from herdr.repo.checks import SUBMODULE
-from herdr.repo.commits import Commit, read_commit
+from herdr.repo.commits import Commit, read_commit, tree_of
 from herdr.repo.git import GitError
 from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated, check, read_file
 from herdr.repo.own import OwnRepository
@@ -62,11 +62,11 @@ def is_dirty(place: Isolated, own: OwnRepository, exclude: Sequence[str] = ()) -
     """
     head = read_refs(place).head
     with _staged(place, own, head, exclude) as (_, tree, _problems):
-        return head is None or tree != _tree(own, head)
+        return head is None or tree != tree_of(own, head)
 
 
 def commit_leftovers(
-    place: Isolated, own: OwnRepository, message: str, *, exclude: Sequence[str] = ()
+    place: Isolated, own: OwnRepository, message: str, *, exclude: Sequence[str] = (), stash: bool = True
 ) -> Leftovers:
     """Commit everything uncommitted in a run's worktree, on top of HEAD and never into an existing commit.
 
@@ -78,6 +78,7 @@ def commit_leftovers(
         own: the project's repository of herdr's own.
         message: the commit's message.
         exclude: what is in the worktree but not the agent's work (`link` paths), relative to it.
+        stash: whether the newest stash is work, where nothing else is.
 
     Raises:
         NotOursError: the folder is not the worktree that herdr made.
@@ -88,9 +89,9 @@ def commit_leftovers(
     refs = read_refs(place)
     head = refs.head if refs.head is not None and existing(own, [refs.head]) else None
     with _staged(place, own, head, exclude) as (_, tree, problems):
-        if head is not None and tree == _tree(own, head):
-            return _stashed(place, own, refs.stash, unfinished, problems)
-        commit = _commit_tree(own, tree, [head] if head else [], message)
+        if head is not None and tree == tree_of(own, head):
+            return _stashed(place, own, refs.stash if stash else None, unfinished, problems)
+        commit = own.commit_tree(tree, parents=[head] if head else [], message=message)
     return Leftovers(commit=read_commit(own, commit), interrupted=unfinished, problems=tuple(problems))
 
 
@@ -236,7 +237,7 @@ def _shared(place: Isolated) -> list[str]:
 
 def _try(
     own: OwnRepository, place: Isolated, index: Path, *command: str, input: bytes | None = None
-) -> list[str]:  # noqa: A002
+) -> list[str]:
     done = own.run(
         *command, work_tree=place.worktree, index=index, check=False, timeout=CHECKOUT_TIMEOUT, input=input
     )
@@ -254,16 +255,6 @@ def _stashed(
         problems += bring(place.repository / "objects", own, [stash])
         commit = read_commit(own, stash) if existing(own, [stash]) else None
     return Leftovers(commit=commit, interrupted=unfinished, problems=tuple(problems))
-
-
-def _commit_tree(own: OwnRepository, tree: str, parents: Sequence[str], message: str) -> str:
-    flags = [word for parent in parents for word in ("-p", parent)]
-    text = message.encode("utf-8", "replace")
-    return own.run(*own.identity(), "commit-tree", tree, *flags, "-F", "-", input=text).text
-
-
-def _tree(own: OwnRepository, commit: str) -> str:
-    return own.run("rev-parse", f"{commit}^{{tree}}").text
 
 
 def _content(path: Path) -> bytes | None:

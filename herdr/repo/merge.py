@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from herdr.repo.checks import is_ancestor
-from herdr.repo.git import GitError, commit_tree, run_git
+from herdr.repo.git import GitError
+from herdr.repo.own import OwnRepository
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,13 +14,13 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]
 
 
-def merge_onto(root: Path, *, onto: str, commit: str, message: str) -> str | Conflict:
+def merge_onto(own: OwnRepository, *, onto: str, commit: str, message: str) -> str | Conflict:
     """Merge `commit` onto `onto` and return the merge's id; nothing but objects is written.
 
     A commit whose history already holds `onto` is returned as it is.
 
     Args:
-        root: the repo.
+        own: the project's repository of herdr's own; it has both commits.
         onto: the full id of the head, the first parent.
         commit: the full id of the commit to bring there, the second parent.
         message: the merge's message.
@@ -30,13 +28,13 @@ def merge_onto(root: Path, *, onto: str, commit: str, message: str) -> str | Con
     Raises:
         GitError: git cannot merge, for other reasons than a conflict.
     """
-    if is_ancestor(root, onto, commit):
+    if own.run("merge-base", "--is-ancestor", onto, commit, check=False).code == 0:
         return commit
     options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
-    merged = run_git(root, "merge-tree", *options, onto, commit, check=False)
+    merged = own.run("merge-tree", *options, onto, commit, check=False)
     if merged.code not in (0, 1):
-        raise GitError(("merge-tree", onto, commit), root, merged.err.strip())
+        raise GitError(("merge-tree", onto, commit), own.path, merged.err.strip())
     tree, *paths = merged.fields
     if merged.code == 1:
         return Conflict(paths=tuple(paths))
-    return commit_tree(root, tree, parents=[onto, commit], message=message)
+    return own.commit_tree(tree, parents=[onto, commit], message=message)

@@ -10,10 +10,11 @@ from pathlib import Path, PurePosixPath
 
 from pathspec import GitIgnoreSpec
 
-from herdr.repo.checks import SUBMODULE, SYMLINK, changed_paths, common_dir
-from herdr.repo.git import run_git
+from herdr.repo.checks import SUBMODULE, SYMLINK
+from herdr.repo.commits import changed_paths
+from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated, delete_tree
+from herdr.repo.own import OwnRepository
 from herdr.repo.submodules import init_submodules
-from herdr.repo.worktrees import CHECKOUT_TIMEOUT, delete_tree
 
 #: A tree entry: its mode, and the id of its blob or of the submodule's commit.
 Entry = tuple[int, str]
@@ -37,36 +38,36 @@ class Protected:
         return mode in (SYMLINK, SUBMODULE) and self._spec.match_file(f"{path}/")
 
 
-def touched(root: Path, evaluator: str, candidate: str, paths: Sequence[str]) -> list[str]:
+def touched(own: OwnRepository, evaluator: str, candidate: str, paths: Sequence[str]) -> list[str]:
     """The protected paths in which a candidate differs from the evaluator's commit, sorted.
 
     Args:
-        root: the repo.
+        own: the project's repository of herdr's own.
         evaluator: the commit that the evaluator's files come from.
         candidate: the commit to judge.
         paths: the `protect` patterns, relative to the repo's root.
     """
     protected = Protected(paths)
     found: set[str] = set()
-    for change in changed_paths(root, evaluator, candidate):
+    for change in changed_paths(own, evaluator, candidate):
         sides = ((change.old_path, change.old_mode), (change.path, change.mode))
         found.update(path for path, mode in sides if mode and protected.covers(path, mode))
     return sorted(found)
 
 
-def protected_entries(root: Path, commit: str, paths: Sequence[str]) -> dict[str, Entry]:
+def protected_entries(own: OwnRepository, commit: str, paths: Sequence[str]) -> dict[str, Entry]:
     """The protected entries of a commit by path: each one's mode and the id of its content.
 
     Args:
-        root: the repo.
+        own: the project's repository of herdr's own.
         commit: the evaluator's commit.
         paths: the `protect` patterns, relative to the repo's root.
     """
     protected = Protected(paths)
-    return {path: entry for path, entry in _entries_of_commit(root, commit) if protected.covers(path, entry[0])}
+    return {path: entry for path, entry in _entries_of_commit(own, commit) if protected.covers(path, entry[0])}
 
 
-def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) -> None:
+def overlay(place: Isolated, own: OwnRepository, *, candidate: str, commit: str, paths: Sequence[str]) -> None:
     """Give a fresh scoring worktree the protected files of `commit`: content, mode, presence.
 
     A protected path that `commit` does not have is removed. Whatever the candidate put in the way (a
@@ -75,26 +76,27 @@ def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) ->
     furniture come after the overlay.
 
     Args:
-        worktree: a worktree of the candidate, just created.
-        root: the main checkout.
+        place: the candidate, just checked out.
+        own: the project's repository of herdr's own.
+        candidate: the candidate's commit.
         commit: the evaluator's commit.
         paths: the `protect` patterns, relative to the repo's root.
     """
-    protected = Protected(paths)
-    wanted = protected_entries(root, commit, paths)
-    present = {path: entry for path, entry in _entries_of_index(worktree) if protected.covers(path, entry[0])}
+    worktree = place.worktree
+    wanted = protected_entries(own, commit, paths)
+    present = protected_entries(own, candidate, paths)
     for path in present.keys() - wanted.keys():
         _clear(worktree, path)
         _drop_empty_parents(worktree, path)
     files = [path for path, (mode, _) in wanted.items() if mode != SUBMODULE]
     with tempfile.TemporaryDirectory(dir=worktree.parent, prefix=".overlay-") as temporary:
-        _check_out(root, commit, files, Path(temporary))
+        _check_out(own, commit, files, Path(temporary))
         for path in files:
             _clear(worktree, path)
             _make_parents(worktree, path)
             (Path(temporary) / "files" / path).rename(worktree / path)
     modules = [path for path, entry in wanted.items() if entry[0] == SUBMODULE and present.get(path) != entry]
-    _lay_submodules(worktree, root, {path: wanted[path][1] for path in modules})
+    _lay_submodules(place, own, {path: wanted[path][1] for path in modules})
 
 
 def _anchored(pattern: str) -> str:
@@ -102,32 +104,25 @@ def _anchored(pattern: str) -> str:
     return f"{negation}/{pattern.removeprefix('!').lstrip('/')}"
 
 
-def _entries_of_commit(root: Path, commit: str) -> Iterator[tuple[str, Entry]]:
-    for field in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).fields:
+def _entries_of_commit(own: OwnRepository, commit: str) -> Iterator[tuple[str, Entry]]:
+    for field in own.run("ls-tree", "-r", "-z", "--full-tree", commit).fields:
         head, _, path = field.partition("\t")
         mode, _, blob = head.split(" ")
         yield path, (int(mode, 8), blob)
 
 
-def _entries_of_index(worktree: Path) -> Iterator[tuple[str, Entry]]:
-    for field in run_git(worktree, "ls-files", "-s", "-z").fields:
-        head, _, path = field.partition("\t")
-        mode, blob, _ = head.split(" ")
-        yield path, (int(mode, 8), blob)
-
-
-def _check_out(root: Path, commit: str, files: Sequence[str], folder: Path) -> None:
+def _check_out(own: OwnRepository, commit: str, files: Sequence[str], folder: Path) -> None:
     # A work tree and an index of its own: the candidate's .gitattributes have no say in what is written.
     (folder / "files").mkdir()
-    place = {
-        "GIT_DIR": str(common_dir(root)),
-        "GIT_WORK_TREE": str(folder / "files"),
-        "GIT_INDEX_FILE": str(folder / "index"),
-    }
-    run_git(folder / "files", "read-tree", commit, env=place)
-    names = b"".join(os.fsencode(path) + b"\0" for path in files)
-    command = ("checkout-index", "-z", "--stdin", "--force")
-    run_git(folder / "files", *command, env=place, input=names, timeout=CHECKOUT_TIMEOUT)
+    files_folder, index = folder / "files", folder / "index"
+    own.run("read-tree", commit, work_tree=files_folder, index=index)
+    own.run(
+        *("checkout-index", "-z", "--stdin", "--force"),
+        work_tree=files_folder,
+        index=index,
+        input=b"".join(os.fsencode(path) + b"\0" for path in files),
+        timeout=CHECKOUT_TIMEOUT,
+    )
 
 
 def _clear(worktree: Path, path: str) -> None:
@@ -156,12 +151,14 @@ def _make_parents(worktree: Path, path: str) -> None:
         folder.mkdir(exist_ok=True)
 
 
-def _lay_submodules(worktree: Path, root: Path, commits: dict[str, str]) -> None:
+def _lay_submodules(place: Isolated, own: OwnRepository, commits: dict[str, str]) -> None:
     if not commits:
         return
     for path, commit in commits.items():
-        _clear(worktree, path)
-        _make_parents(worktree, path)
-        (worktree / path).mkdir()
-        run_git(worktree, "update-index", "--add", "--replace", "--cacheinfo", f"160000,{commit},{path}")
-    init_submodules(worktree, root=root, common=common_dir(root))
+        _clear(place.worktree, path)
+        _make_parents(place.worktree, path)
+        (place.worktree / path).mkdir()
+        entry = f"160000,{commit},{path}"
+        index = place.admin / "index"
+        own.run("update-index", "--add", "--replace", "--cacheinfo", entry, work_tree=place.worktree, index=index)
+    init_submodules(place.worktree, own, root=own.root, common=own.common)

@@ -35,11 +35,14 @@ class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
         path: its git folder.
         root: the person's checkout, whose objects it borrows.
         common: the git folder of that.
+        pins: what the names of the refs begin with that keep commits, here and in the person's repository; with the
+            id of the home in it, so that two homes cannot meet.
     """
 
     path: Path
     root: Path
     common: Path
+    pins: str
 
     def run(
         self,
@@ -86,23 +89,36 @@ class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
         fallback = {"user.name": "herdr", "user.email": "herdr@localhost"}
         return tuple(word for key in fallback if not known.get(key) for word in ("-c", f"{key}={fallback[key]}"))
 
+    def commit_tree(self, tree: str, *, parents: Sequence[str], message: str) -> str:
+        """Make a commit and give its id.
+
+        Args:
+            tree: the id of its tree.
+            parents: the ids of its parents.
+            message: its whole message.
+        """
+        flags = [word for parent in parents for word in ("-p", parent)]
+        text = message.encode("utf-8", "replace")
+        return self.run(*self.identity(), "commit-tree", tree, *flags, "-F", "-", input=text).text
+
     @property
     def snapshot(self) -> Snapshot:
         """The person's configuration as it is in force."""
         return msgspec.json.decode((self.path / FILE).read_bytes(), type=Snapshot)
 
 
-def open_own(path: Path, root: Path) -> OwnRepository:
+def open_own(path: Path, root: Path, pins: str) -> OwnRepository:
     """The project's repository of herdr's own; made, with a snapshot of the person's configuration, when missing.
 
     Args:
         path: where it is, in the home.
         root: the person's checkout.
+        pins: what the names of its pins begin with, such as `refs/piloop/4f1c09aa/tsp/`.
 
     Raises:
         HerdrError: the checkout cannot be read, or the home cannot be written.
     """
-    own = OwnRepository(path=path, root=root, common=common_dir(root))
+    own = OwnRepository(path=path, root=root, common=common_dir(root), pins=pins)
     if not (path / FILE).is_file() or not _borrows(own):
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         with repo_lock(path):
@@ -148,6 +164,14 @@ def write_repository(
         _write(path / "shallow", snapshot.shallow)
     # Last: a folder without HEAD is no repository, so a half-made one is not taken for a whole one.
     _write(path / "HEAD", f"ref: {head}\n".encode())
+
+
+def _recall_pins(own: OwnRepository) -> None:
+    """A home that lost this repository finds its pins in the person's, which has their commits."""
+    prefix = own.pins.rpartition("/")[0]
+    listed = run_git(own.common, "for-each-ref", "--format=update %(refname) %(objectname)", prefix).out
+    if listed:
+        own.run("update-ref", "--stdin", input=listed)
 
 
 def _borrows(own: OwnRepository) -> bool:

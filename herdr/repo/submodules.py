@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from herdr.repo.git import GitError, run_git
+from herdr.repo.own import CLOSED, OwnRepository
 
 #: Seconds for one submodule; only a commit that the main checkout lacks needs the network.
 SUBMODULE_TIMEOUT = 120.0
@@ -20,13 +21,16 @@ class Submodule(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-def init_submodules(tree: Path, *, root: Path, common: Path, keep_open: Sequence[int] = ()) -> list[str]:
+def init_submodules(
+    tree: Path, own: OwnRepository, *, root: Path, common: Path, keep_open: Sequence[int] = ()
+) -> list[str]:
     """Check out every submodule of the worktree `tree`, nested ones too.
 
     Nothing is written to the repo's shared config: a plain `git submodule init` would.
 
     Args:
-        tree: the worktree, or a submodule in it.
+        tree: the worktree, just made and not yet anybody's, or a submodule in it.
+        own: the project's repository of herdr's own, whose snapshot says which URLs are the person's.
         root: the main checkout that corresponds to `tree`.
         common: its git folder, which keeps the submodules' repos under `modules/`.
         keep_open: file descriptors that the git processes inherit.
@@ -41,12 +45,12 @@ def init_submodules(tree: Path, *, root: Path, common: Path, keep_open: Sequence
             warnings.append(f"submodule {module.path} is not checked out in {root}, so the worktree lacks it")
             continue
         try:
-            _update(tree, module, store, keep_open)
+            _update(tree, own, module, store, keep_open)
         except GitError as error:
             warnings.append(f"submodule {module.path} could not be checked out: {error.reason}")
             continue
         warnings += init_submodules(
-            tree / module.path, root=root / module.path, common=store, keep_open=keep_open
+            tree / module.path, own, root=root / module.path, common=store, keep_open=keep_open
         )
     return warnings
 
@@ -55,9 +59,17 @@ def _submodules(tree: Path) -> Iterator[Submodule]:
     if not (tree / ".gitmodules").is_file():
         return
     listed = run_git(
-        tree, "config", "-z", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$", check=False
+        tree,
+        "config",
+        "-z",
+        "-f",
+        ".gitmodules",
+        "--get-regexp",
+        r"^submodule\..*\.path$",
+        check=False,
+        env=CLOSED,
     )
-    entries = run_git(tree, "ls-files", "-s", "-z").fields
+    entries = run_git(tree, "ls-files", "-s", "-z", env=CLOSED).fields
     present = {entry.partition("\t")[2] for entry in entries if entry.startswith("160000 ")}
     for field in listed.fields:
         key, _, path = field.partition("\n")
@@ -74,12 +86,21 @@ def _store(module: Submodule, root: Path, common: Path) -> Path | None:
     return None
 
 
-def _update(tree: Path, module: Submodule, store: Path, keep_open: Sequence[int]) -> None:
+def _update(tree: Path, own: OwnRepository, module: Submodule, store: Path, keep_open: Sequence[int]) -> None:
     key = f"submodule.{module.name}"
-    update = ("submodule", "--quiet", "update", "--checkout", "--force", "--", module.path)
+    # It borrows the objects of the person's, as the worktree does.
+    update = ("submodule", "--quiet", "update", "--checkout", "--force", "--reference", store, "--", module.path)
     active = ("-c", f"{key}.active=true")
     local = ("-c", f"{key}.url={store}", "-c", "protocol.file.allow=always")
+    theirs = [value for name, value in own.snapshot.config if name == f"{key}.url"]
+
+    def run(*settings: str) -> None:
+        run_git(tree, *active, *settings, *update, timeout=SUBMODULE_TIMEOUT, keep_open=keep_open, env=CLOSED)
+
     try:
-        run_git(tree, *active, *local, *update, timeout=SUBMODULE_TIMEOUT, keep_open=keep_open)
+        run(*local)
     except GitError:
-        run_git(tree, *active, *update, timeout=SUBMODULE_TIMEOUT, keep_open=keep_open)
+        if not theirs:
+            raise
+        # A commit may name any URL; only one that the person has set up is asked.
+        run("-c", f"{key}.url={theirs[-1]}")

@@ -204,7 +204,12 @@ def _pipe(folder: Path, own: OwnRepository, revisions: bytes) -> str | None:
     assert pack.stdin is not None
     assert pack.stdout is not None
     pack.stdout.close()
-    late = threading.Timer(DEADLINE, lambda: (_kill(pack), _kill(take)))
+
+    def give_up() -> None:
+        _kill(pack)
+        _kill(take)
+
+    late = threading.Timer(DEADLINE, give_up)
     late.start()
     try:
         said: dict[str, bytes] = {}
@@ -220,8 +225,7 @@ def _pipe(folder: Path, own: OwnRepository, revisions: bytes) -> str | None:
         pack.wait()
     finally:
         late.cancel()
-        _kill(pack)
-        _kill(take)
+        give_up()
     if pack.returncode == 0 and take.returncode == 0:
         return None
     if late.finished.is_set() and (pack.returncode == -signal.SIGKILL or take.returncode == -signal.SIGKILL):
