@@ -25,6 +25,7 @@ from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import queue_sweeps
 from herdr.ops.core import Context, run
 from herdr.plugins import PluginHost
+from herdr.repo.own import own_of
 from herdr.store.connection import open_store, transaction
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find, insert
 
@@ -115,7 +116,8 @@ def _app(place: Stand) -> AppContext:
     store = open_store(place.home.database, mode="daemon", actor="daemon")
     app = AppContext(place.home, store, host, gather_harnesses(host))
     config = Config.from_json(place.project.config)
-    fleet = Fleet(place.project, config, app.harnesses.configured(config.harness), None)  # type: ignore[arg-type]
+    own = own_of(place.home, place.root, place.project.name)
+    fleet = Fleet(place.project, config, app.harnesses.configured(config.harness), None, own)  # type: ignore[arg-type]
     fleet.rotation = ("none",)
     app.fleets[fleet.project_id] = fleet
     return app

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pwd
+import secrets
 import stat
 import zlib
 from collections.abc import Mapping
@@ -17,8 +19,8 @@ from herdr.errors import HerdrError
 DEFAULT_SOCKET = "herdr"
 #: What herdr keeps in its home; SQLite and log rotation add endings to these names.
 OURS = (
-    "agents", "backups", "bin", "evaluations", "forge", "herdr.db", "herdr.lock", "herdr.log", "profiles", "tmux",
-    "workspaces",
+    "agents", "backups", "bin", "evaluations", "forge", "herdr.db", "herdr.lock", "herdr.log", "id", "profiles",
+    "repositories", "tmux", "workspaces",
 )  # fmt: skip
 EXPLAINED = {
     errno.ENOSPC: ("the disk is full", "free some space, or set PILOOP_HOME to a folder on another disk"),
@@ -85,6 +87,35 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     def evaluation_dir(self, evaluation_id: int) -> Path:
         """One scoring's worktree and output."""
         return self.root / "evaluations" / str(evaluation_id)
+
+    @property
+    def id(self) -> str:
+        """Eight hex digits that tell this home from any other; made once, and gone with the home.
+
+        Raises:
+            HerdrError: the home cannot be read or written.
+        """
+        path = self.root / "id"
+        try:
+            if not path.exists():
+                # Two processes may come here at once: the first one's word holds.
+                fresh = self.root / f".id-{os.getpid()}"
+                fresh.write_text(f"{secrets.token_hex(4)}\n")
+                with contextlib.suppress(FileExistsError):
+                    os.link(fresh, path)
+                fresh.unlink()
+            return path.read_text().strip()
+        except OSError as error:
+            raise disk_error(error, path) from error
+
+    def repositories(self, repo: Path) -> Path:
+        """Where herdr keeps its own repository for a person's repo, and those of its runs.
+
+        Args:
+            repo: the main checkout.
+        """
+        where = repo.resolve()
+        return self.root / "repositories" / f"{where.name}-{zlib.crc32(os.fsencode(where)):08x}"
 
     @property
     def bin(self) -> Path:

@@ -18,7 +18,9 @@ from herdr.moving import refuse_move, refuse_rename
 from herdr.repo.checks import check_git, find_root, head_commit, is_dirty
 from herdr.repo.commits import read_commit
 from herdr.repo.names import slug
-from herdr.repo.refs import pin, pinned
+from herdr.repo.own import OwnRepository, own_of
+from herdr.repo.refs import pinned
+from herdr.repo.takeover import pin
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
@@ -65,9 +67,9 @@ def set_up(home: Home, start: Path, environ: Mapping[str, str], *, actor: str, t
         tell(f"wrote {path.relative_to(root)}")
     _refuse_stub(root, written)
     config = read_config(root, environ)
-    definition = define(config, root, commit)
-    _warn_of_edits(root, definition, tell)
     home.ensure()
+    definition = define(config, own_of(home, root, config.name), commit)
+    _warn_of_edits(root, definition, tell)
     store = open_store(home.database, mode="person", actor=actor)
     try:
         metrics = _Registration(home, store, root, config, definition, commit).take_up(environ, tell)
@@ -108,6 +110,7 @@ class _Registration:
     ) -> None:
         self.home, self.store, self.root = home, store, root
         self.config, self.definition, self.commit = config, definition, commit
+        self.own = own_of(home, root, config.name)
         self.known = self._known()
 
     def _known(self) -> Project | None:
@@ -133,7 +136,7 @@ class _Registration:
         measured = head.commit_sha if head is not None else self.commit
         what = "the head" if head is not None else "the baseline"
         tell(f"measuring {what}, {measured[:10]}: {' '.join(self.config.evaluate)}")
-        score = measure_now(self.home, self.root, self.config, self.definition, measured, self.commit, environ)
+        score = measure_now(self.home, self.own, self.config, self.definition, measured, self.commit, environ)
         self._write(head, measured, score)
         return score.metrics
 
@@ -158,7 +161,7 @@ class _Registration:
             candidate_id = head.id if head is not None else self._enter_baseline(project_id)
             self._enter_score(candidate_id, evaluator_id, score)
             # Pinned before the row is there to stay: a candidate without its commit would be worth nothing.
-            pin(self.root, self.config.name, f"candidate/{candidate_id}", measured)
+            pin(self.own, {f"{self.own.pins}candidate/{candidate_id}": measured})
 
     def _write_project(self) -> int:
         values = {"config": self.config.to_json().decode(), "config_error": None, "name": self.config.name}
@@ -174,15 +177,15 @@ class _Registration:
 
     def _carry_over(self, old: str, new: str) -> None:
         """Give what goes by the project's name the new one; pins stay under the old one too."""
-        for name, commit in pinned(self.root, old).items():
-            pin(self.root, new, name, commit)
+        pins = pinned(own_of(self.home, self.root, old))
+        pin(self.own, {f"{self.own.pins}{name}": commit for name, commit in pins.items()})
         for folder in ("workspaces", "profiles"):
             before, after = self.home.root / folder / old, self.home.root / folder / new
             if before.is_dir() and not after.exists():
                 before.rename(after)
 
     def _enter_baseline(self, project_id: int) -> int:
-        made = read_commit(self.root, self.commit)
+        made = read_commit(self.own, self.commit)
         baseline = moves.Baseline(commit=self.commit, tree=made.tree, subject=made.subject)
         return moves.start(self.store, project_id, baseline, self.store.actor)
 
@@ -201,7 +204,7 @@ class _Registration:
 
 def measure_now(
     home: Home,
-    root: Path,
+    own: OwnRepository,
     config: Config,
     definition: Definition,
     commit: str,
@@ -217,7 +220,7 @@ def measure_now(
     name = f"init-{os.getpid()}-{secrets.token_hex(4)}"
     folder = home.root / "evaluations" / name
     job = Job(
-        root=root,
+        own=own,
         commit=commit,
         evaluator_commit=evaluator_commit,
         protected=definition.protected,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ import click
 import msgspec
 
 from herdr.cli.asking import home_for_people
+from herdr.config import Config
 from herdr.errors import HerdrError
 from herdr.home import Home
 from herdr.ops.core import Context
 from herdr.printing.values import several
-from herdr.store.rows import Project, Run, fetch
+from herdr.store.rows import Candidate, Project, Run, fetch, get
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
 BY_INIT = re.compile(r"init-(\d+)-")
@@ -54,7 +56,7 @@ def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Left
 
     projects = fetch(context.conn, Project, "ORDER BY name")
     for project in projects:
-        yield from _worktrees(context, project, dry_run=dry_run)
+        yield from _worktrees(context, home, project, dry_run=dry_run)
         try:
             yield from _windows(context, home, project, dry_run=dry_run)
         except TmuxMissingError as error:
@@ -63,27 +65,29 @@ def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Left
     yield from _profiles(home, {project.name for project in projects}, dry_run=dry_run)
 
 
-def _worktrees(context: Context, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
-    from herdr.repo.clean import removable, remove_run_worktree
-    from herdr.repo.refs import pinned
+def _worktrees(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
+    from herdr.repo.isolated import Isolated
+    from herdr.repo.own import own_of
+    from herdr.repo.run_folder import RunFolder
 
-    root = Path(project.path)
     runs = fetch(context.conn, Run, "WHERE project_id = ? AND worktree IS NOT NULL ORDER BY id", project.id)
-    present = [run for run in runs if Path(run.worktree or "").exists()]
+    present = [run for run in runs if os.path.lexists(run.worktree or "")]
     if not present:
         return
-    pins = list(pinned(root, project.name).values())
+    own = own_of(home, Path(project.path), project.name)
+    link = tuple(Config.from_json(project.config).link)
     for run in present:
-        worktree = Path(run.worktree or "")
-        in_use = run.settled_at is None
-        what = f"worktree {worktree} of run#{run.id}"
+        name, worktree = f"run-{run.id}", Path(run.worktree or "")
+        place = Isolated(repository=home.repositories(own.root) / f"{name}.git", worktree=worktree)
+        base = get(context.conn, Candidate, run.base_id).commit_sha
+        folder = RunFolder(name=name, own=own, place=place, base=base, branch=run.branch, link=link)
         try:
-            reason = removable(root, worktree, pinned=pins, in_use=in_use)
+            reason = "it is in use" if run.settled_at is None else folder.removable()
             if reason is None and not dry_run:
-                remove_run_worktree(root, worktree, pinned=pins, in_use=in_use)
+                folder.remove()
         except HerdrError as error:
             reason = error.message
-        yield Leftover(what=what, stays=reason)
+        yield Leftover(what=f"worktree {worktree} of run#{run.id}", stays=reason)
 
 
 def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
@@ -107,14 +111,10 @@ def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -
 
 def _evaluations(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
     """What scorings printed that are done, and the remains of those that nobody will go on with."""
-    roots = context.conn.execute(
-        "SELECT m.id, p.path FROM measurements m JOIN candidates c ON c.id = m.candidate_id"
-        " JOIN projects p ON p.id = c.project_id WHERE m.state = 'done'"
-    )
-    done = {str(row[0]): Path(row[1]) for row in roots}
+    done = {str(row[0]) for row in context.conn.execute("SELECT id FROM measurements WHERE state = 'done'")}
     for folder in _folders(home.root / "evaluations"):
         if folder.name in done or _left_by_init(folder.name):
-            reason = None if dry_run else _remove_evaluation(folder, done.get(folder.name))
+            reason = None if dry_run else _remove_evaluation(folder)
             yield Leftover(what=f"evaluation {folder}", stays=reason)
 
 
@@ -125,21 +125,13 @@ def _left_by_init(name: str) -> bool:
     return by is not None and not psutil.pid_exists(int(by[1]))
 
 
-def _remove_evaluation(folder: Path, root: Path | None) -> str | None:
-    from herdr.repo.checks import find_root
-    from herdr.repo.worktrees import remove_detached
+def _remove_evaluation(folder: Path) -> str | None:
+    from herdr.repo.isolated import delete_tree
 
-    worktree = folder / "worktree"
     try:
-        if root is None and (worktree / ".git").exists():
-            root = find_root(worktree)
-        if root is not None:
-            remove_detached(root, worktree)
-    except HerdrError as error:
-        return error.message
-    if worktree.exists():
-        return f"git may still list its worktree: git worktree remove --force {worktree}, in the repo"
-    shutil.rmtree(folder, ignore_errors=True)
+        delete_tree(folder)
+    except OSError as error:
+        return str(error)
     return None
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
+import os
 from typing import Literal
 
-import anyio.to_thread
-
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.repo.git import run_git
+from herdr.repo.isolated import Isolated
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Run, fetch, get
+from herdr.store.rows import Agent, fetch
 from herdr.times import timestamp_at
 
 Kind = Literal["failed_run", "failed_start", "no_change", "idle_queue", "silent_agent"]
@@ -58,17 +55,20 @@ async def note_silence(app: AppContext, fleet: Fleet) -> None:
         timestamp_at(since),
     )
     for agent in quiet:
-        run = get(app.store, Run, agent.run_id or 0)
-        if run.worktree is not None:
-            base = get(app.store, Candidate, run.base_id).commit_sha
-            committed = await anyio.to_thread.run_sync(partial(_last_commit, Path(run.worktree), base))
-            if committed > since:
-                continue
+        if agent.run_id is not None and _last_move(app, fleet, agent.run_id) > since:
+            continue
         detail = f"{agent.name} has neither said nor committed anything for {SILENCE / 60:.0f} minutes"
         with app.transaction() as store:
             report(store, fleet.project_id, "silent_agent", ("agent", agent.id), detail, incident=True)
 
 
-def _last_commit(worktree: Path, base: str) -> float:
-    """When the newest commit since `base` was made, in seconds since the epoch; 0 without one."""
-    return float(run_git(worktree, "log", "-1", "--format=%ct", f"{base}..HEAD").text or 0)
+def _last_move(app: AppContext, fleet: Fleet, run_id: int) -> float:
+    """When HEAD of a run's repository last moved, in seconds since the epoch; 0 when it never did."""
+    log = (
+        Isolated(repository=app.home.repositories(fleet.root) / f"run-{run_id}.git", worktree=fleet.root).admin
+        / "logs/HEAD"
+    )
+    try:
+        return os.lstat(log).st_mtime
+    except OSError:
+        return 0.0

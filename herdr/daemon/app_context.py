@@ -18,6 +18,7 @@ from herdr.daemon.change_notifier import ChangeNotifier
 from herdr.harness.registry import Harnesses
 from herdr.home import Home
 from herdr.plugins import PluginHost
+from herdr.repo.own import OwnRepository
 from herdr.runtime.api import Runtime
 from herdr.store.connection import Store, transaction
 from herdr.store.rows import Project, Run, Sweep, emit, get
@@ -34,16 +35,20 @@ Work = Run | Sweep
 class Fleet:
     """One project as the daemon runs it: its configuration, its harnesses, where its agents run.
 
-    `rotation` is what workers run on: the configured harnesses, else those found on this machine.
+    `rotation` is what workers run on: the configured harnesses, else those found on this machine. `own` is herdr's
+    own repository of the project: from there commits are read, merged and checked out.
     """
 
-    def __init__(self, project: Project, config: Config, harnesses: Harnesses, runtime: Runtime) -> None:
+    def __init__(
+        self, project: Project, config: Config, harnesses: Harnesses, runtime: Runtime, own: OwnRepository
+    ) -> None:
         self.project_id = project.id
         self.name = project.name
         self.root = Path(project.path)
         self.config = config
         self.harnesses = harnesses
         self.runtime = runtime
+        self.own = own
         self.rotation: tuple[str, ...] = ()
 
     def settings_for(self, harness: str) -> Mapping[str, object]:

@@ -17,6 +17,7 @@ from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.moving import changed_place, has_live_agent, refuse_move
 from herdr.mux.server import TmuxServer
+from herdr.repo.own import own_of
 from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
@@ -71,8 +72,9 @@ async def _open(app: AppContext, project: Project) -> None:
     stored = Config.from_json(project.config)
     edit = await _read(app, project, stored)
     config = edit.config if edit is not None else stored
+    own = await anyio.to_thread.run_sync(own_of, app.home, Path(project.path), project.name)
     runtime = await _runtime(app, project, config)
-    fleet = Fleet(project, config, _harnesses(app, config), runtime)
+    fleet = Fleet(project, config, _harnesses(app, config), runtime, own)
     try:
         if edit is not None:
             _store(app, project, stored, edit)
@@ -134,6 +136,8 @@ async def _take_up(app: AppContext, fleet: Fleet) -> None:
             raise
         _refuse(app, project, fleet.config, error)
         return
+    if project.name != fleet.name:
+        fleet.own = own_of(app.home, fleet.root, project.name)
     old, fleet.name, fleet.config = fleet.runtime, project.name, edit.config
     fleet.harnesses = _harnesses(app, edit.config)
     if runtime is not None:
@@ -164,8 +168,8 @@ async def _read(app: AppContext, project: Project, old: Config) -> Edit | None:
         definition = None
         evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
         if evaluator is not None and config.to_json() != old.to_json():
-            root, commit = Path(project.path), evaluator.commit_sha
-            definition = await anyio.to_thread.run_sync(define, config, root, commit)
+            own = await anyio.to_thread.run_sync(own_of, app.home, Path(project.path), project.name)
+            definition = await anyio.to_thread.run_sync(define, config, own, evaluator.commit_sha)
         return Edit(config, definition)
     except HerdrError as error:
         _refuse(app, project, old, error)

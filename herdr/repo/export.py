@@ -6,6 +6,7 @@ from pathlib import Path
 
 from herdr.errors import RefusedError, UsageError
 from herdr.repo.git import run_git
+from herdr.repo.own import OwnRepository
 
 #: Plumbing, so that the user's taste in diffs (`diff.noprefix`, external tools) cannot break a patch.
 _DIFF = ("diff-tree", "-M", "--no-ext-diff", "--no-textconv", "--no-color")
@@ -30,14 +31,14 @@ def make_patch(root: Path, base: str, commit: str) -> bytes:
     return run_git(root, *_DIFF, "-p", "--binary", "--full-index", base, commit).out
 
 
-def diff_text(root: Path, old: str, new: str, *, stat: bool = False) -> str:
+def diff_text(own: OwnRepository, old: str, new: str, *, stat: bool = False) -> str:
     """What leads from one commit to another, for reading.
 
     Args:
-        root: the repo.
+        own: the project's repository of herdr's own.
         old: the commit before.
         new: the commit after.
         stat: only how much changed in which file.
     """
     shape = ("--stat=100",) if stat else ("-p",)
-    return run_git(root, *_DIFF, "-r", *shape, old, new).out.decode("utf-8", "replace")
+    return own.run(*_DIFF, "-r", *shape, old, new).out.decode("utf-8", "replace")

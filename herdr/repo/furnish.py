@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
-from herdr.repo.checks import common_dir, inside
-from herdr.repo.exclude import add_excludes
+from herdr.repo.checks import inside
 from herdr.repo.git import run_git
+from herdr.repo.isolated import Isolated, delete_tree, exclude
+from herdr.repo.own import OwnRepository
 
 #: Copies beyond this, in bytes, multiply by the number of runs: such data belongs under `link`.
 COPY_LIMIT = 256 * 1024 * 1024
@@ -21,14 +22,14 @@ INCLUDE_FILE = ".worktreeinclude"
 AGENT_FOLDER, WORKSPACE = ".herdr", "workspace"
 
 
-def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path) -> tuple[str, ...]:
+def furnish(place: Isolated, own: OwnRepository, *, link: Sequence[str], workspace: Path) -> tuple[str, ...]:
     """Add the `link` paths, the shared `workspace` folder and what `.worktreeinclude` names.
 
-    Doing it again is fine. All of it is ignored by git through the repo's `.git/info/exclude`.
+    Doing it again is fine. All of it is ignored by git through the excludes of the worktree's own repository.
 
     Args:
-        worktree: a fresh worktree, of a run or for scoring.
-        root: the main checkout.
+        place: a fresh worktree, of a run or for scoring.
+        own: the project's repository of herdr's own.
         link: paths to symlink from there, relative to it.
         workspace: the project's shared folder; made when missing.
 
@@ -39,33 +40,43 @@ def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path)
         HerdrError: a `link` path is missing in the main checkout or leads out of it, or too much to copy.
         RefusedError: something else is already in a link's place.
     """
-    own = [f"/{_escaped(path)}" for path in link]
+    worktree, root = place.worktree, own.root
     shared = not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
+    ignored = [f"/{AGENT_FOLDER}/", *(f"/{_escaped(path)}" for path in link)]
     if shared:
-        # Only the symlink: a folder of that name in the user's checkout stays visible to git.
-        own += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
-    add_excludes(common_dir(root), own)
+        # Only the symlink: a folder of that name that an agent makes stays visible to git.
+        ignored += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
+    exclude(place, ignored)
     for path in link:
         _link(inside(worktree, path), inside(root, path))
     if shared:
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
-    return (*_copy_included(worktree, root), *_dangling(worktree))
+    return (*_copy_included(worktree, root), *_dangling(place, own))
 
 
-def make_agent_folder(worktree: Path) -> Path:
-    """Make `.herdr/` in a run's worktree, with the mailbox through which an agent talks to the daemon.
+def make_agent_folder(place: Isolated, own: OwnRepository) -> Path:
+    """Make `.herdr/` in a run's worktree anew, with the mailbox through which an agent talks to the daemon.
+
+    Args:
+        place: the run's folder.
+        own: the project's repository of herdr's own.
 
     Raises:
         RefusedError: the repo has something of its own by that name.
     """
-    folder = worktree / AGENT_FOLDER
-    tracked = run_git(worktree, "ls-files", "-z", "--", f":(top,literal){AGENT_FOLDER}").fields
-    if tracked or folder.is_symlink():
+    folder = place.worktree / AGENT_FOLDER
+    listed = ("ls-files", "-z", "--", f":(top,literal){AGENT_FOLDER}")
+    if own.run(*listed, work_tree=place.worktree, index=place.admin / "index").fields:
         raise RefusedError(
             f"the repo has a {AGENT_FOLDER} of its own, which herdr needs in its worktrees",
             fix=f"Take it out of git: git rm -r --cached {AGENT_FOLDER}",
         )
+    # An agent may have put anything there, a link to another folder too.
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+    else:
+        delete_tree(folder)
     for part in ("requests", "answers"):
         (folder / "mailbox" / part).mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -144,8 +155,9 @@ def _copy_file(source: Path, target: Path) -> None:
         shutil.copyfileobj(original, copy)
 
 
-def _dangling(worktree: Path) -> list[str]:
-    entries = run_git(worktree, "ls-files", "-s", "-z").fields
+def _dangling(place: Isolated, own: OwnRepository) -> list[str]:
+    worktree = place.worktree
+    entries = own.run("ls-files", "-s", "-z", work_tree=worktree, index=place.admin / "index").fields
     links = [entry.partition("\t")[2] for entry in entries if entry.startswith("120000 ")]
     return [
         f"the symlink {link} leads nowhere in the worktree: {(worktree / link).readlink()}"

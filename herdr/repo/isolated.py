@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +96,22 @@ def create(
             timeout=CHECKOUT_TIMEOUT,
         )
         return init_submodules(place.worktree, own, root=own.root, common=own.common)
+
+
+def exclude(place: Isolated, patterns: Sequence[str]) -> None:
+    """Have git ignore these in the worktree.
+
+    Args:
+        place: a whole worktree.
+        patterns: gitignore patterns; those that are there already stay once.
+    """
+    path = place.repository / "info/exclude"
+    lines = (read_file(path, limit=None) or b"").splitlines()
+    missing = [line for line in map(os.fsencode, patterns) if line not in lines]
+    if missing:
+        fresh = place.repository / "info" / f".herdr-{os.getpid()}"
+        fresh.write_bytes(b"\n".join([*lines, *missing, b""]))
+        fresh.replace(path)
 
 
 def check(place: Isolated) -> None:

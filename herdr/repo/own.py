@@ -13,9 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from herdr.home import Home
 from herdr.repo.checks import common_dir
 from herdr.repo.git import DEFAULT_TIMEOUT, Completed, run_git
 from herdr.repo.lock import repo_lock
+from herdr.repo.names import slug
 from herdr.repo.snapshot import FILE, Snapshot, take_snapshot
 
 #: No file outside the repository that git is run in may say how it works.
@@ -127,6 +129,17 @@ def open_own(path: Path, root: Path, pins: str) -> OwnRepository:
             )
             _write_snapshot(own, snapshot)
     return own
+
+
+def own_of(home: Home, root: Path, project: str) -> OwnRepository:
+    """The repository of herdr's own for a project of a home, see `open_own`.
+
+    Args:
+        home: the home.
+        root: the person's checkout.
+        project: the project's name.
+    """
+    return open_own(home.repositories(root) / "own.git", root, f"refs/piloop/{home.id}/{slug(project)}/")
 
 
 def refresh(own: OwnRepository) -> list[str]:

@@ -5,18 +5,6 @@ from __future__ import annotations
 from herdr.repo.own import OwnRepository
 
 
-def pins_of(home: str, project: str) -> str:
-    """What the names of a project's pins begin with.
-
-    Args:
-        home: the id of the home, so that two homes cannot meet.
-        project: the project's name.
-    """
-    from herdr.repo.names import slug
-
-    return f"refs/piloop/{home}/{slug(project)}/"
-
-
 def pinned(own: OwnRepository, below: str = "") -> dict[str, str]:
     """The commit of every pin of the project, by the pin's name.
 

@@ -34,6 +34,7 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         own: the project's repository of herdr's own.
         place: where the worktree and its repository are.
         base: the commit that the work starts from.
+        branch: the branch that it starts on; None for a detached HEAD.
         link: paths in the worktree that are not the agent's work, relative to it.
         hooks: the folder of hooks that run for the agent's git; none by default.
     """
@@ -42,6 +43,7 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     own: OwnRepository
     place: Isolated
     base: str
+    branch: str | None
     link: tuple[str, ...] = ()
     hooks: Path | None = None
 
@@ -157,8 +159,8 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         head = [refs.head] if refs.head is not None else []
         for sha in [*head, *(one.sha for one in reversed(self.commits()))]:
             if existing(self.own, [sha]):
-                return sha, branch if refs.head == sha else self.name
-        return self.base, self.name
+                return sha, branch if refs.head == sha else self.branch
+        return self.base, self.branch
 
     def _refs_of_the_person(self) -> dict[str, str]:
         """The person's tags and default branch: they come along, and are never brought back."""

@@ -12,6 +12,7 @@ import msgspec
 from herdr.config import Config
 from herdr.errors import HerdrError
 from herdr.repo.overlay import Protected, protected_entries
+from herdr.repo.own import OwnRepository
 from herdr.store.rows import Evaluator, Project, find, get
 
 #: Protected like the others, but not part of the key: policy and prose change no score.
@@ -39,21 +40,21 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
-def define(config: Config, root: Path, commit: str) -> Definition:
+def define(config: Config, own: OwnRepository, commit: str) -> Definition:
     """Describe the evaluator that `commit` holds.
 
     Args:
         config: the project's configuration.
-        root: the main checkout.
+        own: the project's repository of herdr's own.
         commit: where the protected files are taken from.
 
     Raises:
         HerdrError: a file that the evaluate command names is in the checkout, but not in the commit.
     """
-    patterns = config.protected_patterns(root)
-    entries = protected_entries(root, commit, patterns)
+    patterns = config.protected_patterns(own.root)
+    entries = protected_entries(own, commit, patterns)
     for word in (word.removeprefix("./") for word in config.evaluate):
-        in_checkout = not Path(word).is_absolute() and (root / word).is_file()
+        in_checkout = not Path(word).is_absolute() and (own.root / word).is_file()
         if in_checkout and word not in entries and Protected(patterns).covers(word, REGULAR):
             raise HerdrError(
                 f"{word} is not in commit {commit[:10]}, so it could not score anything",

@@ -15,8 +15,9 @@ import msgspec
 
 from herdr.errors import HerdrError, RefusedError
 from herdr.repo.furnish import furnish
+from herdr.repo.isolated import Isolated, create, delete_tree
 from herdr.repo.overlay import overlay
-from herdr.repo.worktrees import create_detached, remove_detached, verify_detached
+from herdr.repo.own import OwnRepository
 from herdr.runtime.ending import end_tree_in_thread
 from herdr.runtime.processes import MARK
 from herdr.scoring.metrics import BadMetricsError, read_metrics
@@ -34,7 +35,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     `mark` tells the command's processes from all others, see `runtime.processes`.
     """
 
-    root: Path
+    own: OwnRepository
     commit: str
     evaluator_commit: str
     protected: Sequence[str]
@@ -46,6 +47,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     folder: Path
     mark: str
+
+    @property
+    def place(self) -> Isolated:
+        """Where the commit is checked out, on a repository of its own: the candidate's code can reach no other."""
+        return Isolated(repository=self.folder / "repository.git", worktree=self.folder / "worktree")
 
     @property
     def worktree(self) -> Path:
@@ -96,20 +102,25 @@ async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = n
         return Score(metrics={}, error=error.message, seconds=0.0)
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(remove_detached, job.root, job.worktree)
+            await anyio.to_thread.run_sync(clear, job)
 
 
 def prepare(job: Job) -> None:
     """Make the worktree of a job, replacing what a killed scoring left."""
     job.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    remove_detached(job.root, job.worktree)
-    create_detached(job.root, job.worktree, job.commit)
-    overlay(job.worktree, root=job.root, commit=job.evaluator_commit, paths=job.protected)
-    verify_detached(job.worktree, root=job.root, commit=job.commit)
+    clear(job)
+    create(job.place, job.own, commit=job.commit, branch=None)
+    overlay(job.place, job.own, candidate=job.commit, commit=job.evaluator_commit, paths=job.protected)
+
+
+def clear(job: Job) -> None:
+    """Remove the worktree of a job with everything that the scoring left in it."""
+    delete_tree(job.place.worktree)
+    delete_tree(job.place.repository)
 
 
 def _furnish(job: Job) -> None:
-    furnish(job.worktree, root=job.root, link=job.link, workspace=job.workspace)
+    furnish(job.place, job.own, link=job.link, workspace=job.workspace)
 
 
 async def run_command(job: Job) -> Score:

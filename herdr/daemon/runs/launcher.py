@@ -15,13 +15,13 @@ from herdr.contract.facts import ClaimAnswer
 from herdr.contract.harness import Cause, Harness, Launch, LaunchContext
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work, base_environment
 from herdr.daemon.runs.briefing import compose_brief
+from herdr.daemon.runs.folders import folder_of_run, folder_of_sweep
 from herdr.errors import HerdrError
 from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
 from herdr.python import module_argv
 from herdr.repo.furnish import furnish, make_agent_folder
-from herdr.repo.names import slug
-from herdr.repo.worktrees import create_detached, ensure_run_worktree, remove_detached, verify, verify_detached
+from herdr.repo.run_folder import RunFolder
 from herdr.runtime.api import LaunchRequest, Place
 from herdr.runtime.processes import MARK, mark
 from herdr.store.columns import NewMessage
@@ -82,44 +82,48 @@ async def claim(app: AppContext, fleet: Fleet, run: Run) -> None:
 
 
 async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
-    """Make the run's worktree and furnish it, or verify the one that an earlier start left."""
-    base = get(app.store, Candidate, run.base_id)
-    idea = get(app.store, Idea, run.idea_id)
-    fresh = fleet.root / ".worktrees" / f"run-{run.id}-{slug(idea.title, length=32)}"
-    path = Path(run.worktree) if run.worktree else fresh
-    branch = run.branch or f"piloop/{slug(fleet.name)}/run-{run.id}"
-    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, path, branch, base.commit_sha))
+    """Make the run's folder and furnish it, or verify the one that an earlier start left.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        run: the run.
+
+    Raises:
+        NotOursError: something else is in the folder's place.
+        HerdrError: it cannot be made.
+    """
+    folder = folder_of_run(app, fleet, run)
+    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
     with app.transaction() as store:
-        Run.update(store, run.id, worktree=str(path), branch=branch, actor=ACTOR)
+        Run.update(store, run.id, worktree=str(folder.place.worktree), branch=folder.branch, actor=ACTOR)
     return get(app.store, Run, run.id)
 
 
 async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
-    """Make the sweep's worktree, at the head and on no branch, anew for each start: nothing in it is kept."""
+    """Make the sweep's folder, at the head and on no branch, anew for each start: nothing in it is kept.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        sweep: the sweep.
+
+    Raises:
+        HerdrError: it cannot be made.
+    """
     base = get(app.store, Candidate, app.project(sweep.project_id).head_id or sweep.base_id)
-    path = fleet.root / ".worktrees" / f"{sweep.role}-sweep-{sweep.id}"
-    await anyio.to_thread.run_sync(partial(_prepare_detached, app, fleet, path, base.commit_sha))
+    folder = msgspec.structs.replace(folder_of_sweep(app, fleet, sweep), base=base.commit_sha)
+    await anyio.to_thread.run_sync(folder.remove)
+    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
     with app.transaction() as store:
-        Sweep.update(store, sweep.id, worktree=str(path), base_id=base.id, actor=ACTOR)
+        Sweep.update(store, sweep.id, worktree=str(folder.place.worktree), base_id=base.id, actor=ACTOR)
     return get(app.store, Sweep, sweep.id)
 
 
-def _prepare_detached(app: AppContext, fleet: Fleet, path: Path, commit: str) -> None:
-    remove_detached(fleet.root, path)
-    create_detached(fleet.root, path, commit)
-    verify_detached(path, root=fleet.root, commit=commit)
-    _furnish(app, fleet, path)
-
-
-def _prepare(app: AppContext, fleet: Fleet, path: Path, branch: str, base: str) -> None:
-    ensure_run_worktree(fleet.root, path=path, branch=branch, commit=base)
-    verify(path, root=fleet.root, branch=branch, base=base)
-    _furnish(app, fleet, path)
-
-
-def _furnish(app: AppContext, fleet: Fleet, path: Path) -> None:
-    furnish(path, root=fleet.root, link=fleet.config.link, workspace=app.home.workspace(fleet.name))
-    make_agent_folder(path)
+def _prepare(app: AppContext, fleet: Fleet, folder: RunFolder) -> None:
+    folder.make()
+    furnish(folder.place, fleet.own, link=fleet.config.link, workspace=app.home.workspace(fleet.name))
+    make_agent_folder(folder.place, fleet.own)
 
 
 async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:

@@ -10,20 +10,27 @@ import msgspec
 
 from herdr.contract.harness import Usage
 from herdr.daemon.app_context import AppContext, Fleet
+from herdr.daemon.runs.folders import folder_of_run
 from herdr.daemon.runs.launcher import Launched
-from herdr.daemon.scoring.judging import RECOVERED, place_of
 from herdr.home import atomic_write
-from herdr.repo.commits import commit_leftovers, new_commits
-from herdr.store.rows import Agent, Candidate, Run, get
+from herdr.repo.isolated import Fault, NotOursError
+from herdr.repo.run_folder import RECOVERED, RunFolder
+from herdr.store.rows import Agent, Run
+from herdr.times import parse_timestamp
 
 SCREEN_FILE = "screen.txt"
 
 
 class PostMortem(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. `commits` are the agents' own, `recovered` says whether there is one that herdr made."""
+    """What was found. `commits` are the agents' own, `recovered` says whether there is one that herdr made.
+
+    `problems` says what could not be taken over; `fault` is set when the run's folder is not the one that herdr made.
+    """
 
     commits: int = 0
     recovered: bool = False
+    problems: tuple[str, ...] = ()
+    fault: Fault | None = None
     usage: Usage | None = None
     last_line: str | None = None
 
@@ -34,12 +41,25 @@ class PostMortem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine(app: AppContext, fleet: Fleet, run: Run, agent: Agent, launched: Launched | None) -> PostMortem:
-    """Save and count what an ended worker left, and commit its uncommitted work separately."""
+    """Save and count what an ended worker left, and commit its uncommitted work separately.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        run: whose agent it is.
+        agent: the agent.
+        launched: what is needed to look at it; None when it could not be launched.
+    """
     used = await examine_use(fleet, launched)
-    base = get(app.store, Candidate, run.base_id).commit_sha
-    work = partial(_commits, fleet, run, base, agent)
-    commits, recovered = await anyio.to_thread.run_sync(work)
-    return msgspec.structs.replace(used, commits=commits, recovered=recovered)
+    work = partial(_commits, folder_of_run(app, fleet, run), agent, since_of(run))
+    return msgspec.structs.replace(
+        await anyio.to_thread.run_sync(work), usage=used.usage, last_line=used.last_line
+    )
+
+
+def since_of(run: Run) -> int:
+    """When a run started, in seconds since the epoch: what was committed before is not its own."""
+    return int(parse_timestamp(run.started_at or run.queued_at).timestamp())
 
 
 async def examine_use(fleet: Fleet, launched: Launched | None) -> PostMortem:
@@ -63,13 +83,18 @@ async def _save_screen(fleet: Fleet, launched: Launched) -> str | None:
     return said[-1][:200] if said else None
 
 
-def _commits(fleet: Fleet, run: Run, base: str, agent: Agent) -> tuple[int, bool]:
-    """How many commits the agents of a run made, and whether there is one that herdr made for them."""
-    where, tip = place_of(fleet, run)
-    commits = new_commits(where, base, tip)
+def _commits(folder: RunFolder, agent: Agent, since: int) -> PostMortem:
+    """What the agents of a run have committed, and what herdr committed for them."""
+    problems, fault = folder.collect(since), None
+    try:
+        left = folder.recover(agent.name)
+    except NotOursError as error:
+        problems.append(error.message)
+        fault = error.fault
+    else:
+        problems += left.problems
+        if left.interrupted is not None:
+            problems.append(f"a {left.interrupted} was begun and not finished")
+    commits = folder.commits()
     own = [commit for commit in commits if not commit.trailer(RECOVERED)]
-    if where == fleet.root:
-        return len(own), len(own) < len(commits)
-    message = f"Uncommitted work of {agent.name}\n\n{RECOVERED}: {agent.name}"
-    left = commit_leftovers(where, message, exclude=fleet.config.link)
-    return len(own), left.commit is not None or len(own) < len(commits)
+    return PostMortem(commits=len(own), recovered=len(own) < len(commits), problems=tuple(problems), fault=fault)

@@ -5,8 +5,7 @@ Every step can be taken again: whoever starts from the run's row finds where it 
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
+import contextlib
 
 import anyio.to_thread
 
@@ -16,14 +15,15 @@ from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import launch_block
 from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.runs.folders import folder_of_run
 from herdr.daemon.runs.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
 from herdr.daemon.runs.post_mortem import PostMortem, examine
 from herdr.daemon.runs.supervisor import Ending
 from herdr.daemon.scoring.judging import enter_commits, judge_run
 from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError
-from herdr.repo.clean import removable, remove_run_worktree
-from herdr.repo.refs import pinned
+from herdr.repo.isolated import NotOursError
+from herdr.repo.run_folder import RunFolder
 from herdr.store.columns import RunChanges
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
@@ -172,15 +172,22 @@ def _refuse(app: AppContext, run: Run, refusal: RefusedByPluginError) -> None:
 
 
 async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
-    """Score and judge what an ended run left, merge a passed-by keep onto the head, and move the idea."""
+    """Score and judge what an ended run left, merge a passed-by keep onto the head, and move the idea.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        run: a run that has ended.
+    """
+    folder = folder_of_run(app, fleet, run)
     if run.branch is not None:
-        await enter_commits(app, fleet, run)
+        await enter_commits(app, run, folder)
         await judge_run(app, fleet, run)
         while (keep := unmerged(app.store, run)) is not None:
             await rebase(app, fleet, run, keep)
     _settle(app, fleet, run)
     if run.worktree is not None:
-        await anyio.to_thread.run_sync(partial(_tidy, fleet, Path(run.worktree)))
+        await anyio.to_thread.run_sync(_tidy, folder)
 
 
 def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
@@ -189,11 +196,11 @@ def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
         _settle_idea(store, fleet, get(store, Run, run.id))
 
 
-def _tidy(fleet: Fleet, worktree: Path) -> None:
-    """Remove the worktree of a settled run if nothing would be lost; what stays, `herdr clean` names."""
-    pins = list(pinned(fleet.root, fleet.name).values())
-    if worktree.exists() and removable(fleet.root, worktree, pinned=pins, in_use=False) is None:
-        remove_run_worktree(fleet.root, worktree, pinned=pins)
+def _tidy(folder: RunFolder) -> None:
+    """Remove the folder of a settled run if nothing would be lost; what stays, `herdr clean` names."""
+    if folder.removable() is None:
+        with contextlib.suppress(NotOursError):
+            folder.remove()
 
 
 def _settle_idea(store: Store, fleet: Fleet, run: Run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import anyio.to_thread
@@ -11,11 +9,11 @@ import anyio.to_thread
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import launch_block
 from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.runs.folders import folder_of_sweep
 from herdr.daemon.runs.launcher import Launched, prepare_sweep
 from herdr.daemon.runs.post_mortem import examine_use
 from herdr.daemon.runs.supervisor import Ending
 from herdr.errors import HerdrError
-from herdr.repo.worktrees import remove_detached
 from herdr.store.failures import StoreError
 from herdr.store.rows import Sweep, get
 
@@ -37,7 +35,7 @@ async def drive_sweep(app: AppContext, fleet: Fleet, sweep_id: int) -> None:
         sweep = get(app.store, Sweep, sweep.id)
     sweep = get(app.store, Sweep, sweep.id)
     if sweep.state not in ("queued", "running") and sweep.worktree is not None:
-        await anyio.to_thread.run_sync(partial(remove_detached, fleet.root, Path(sweep.worktree)))
+        await anyio.to_thread.run_sync(folder_of_sweep(app, fleet, sweep).remove)
         with app.transaction() as store:
             Sweep.update(store, sweep.id, worktree=None, actor=ACTOR)
 

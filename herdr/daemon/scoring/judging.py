@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from pathlib import Path
 
 import anyio.to_thread
 import msgspec
@@ -14,17 +13,15 @@ from herdr.campaign.verdict import Metric, Scored, Verdict, judge
 from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.errors import HerdrError
-from herdr.repo.commits import Commit, new_commits
+from herdr.repo.commits import Commit
 from herdr.repo.overlay import touched
-from herdr.repo.refs import pin
+from herdr.repo.run_folder import RECOVERED, RunFolder
 from herdr.scoring.evaluator import read_definition
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, find, get, insert, update
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of, candidates_of
 
-#: Marks a commit that herdr made of what an agent left uncommitted.
-RECOVERED = "Piloop-Recovered"
 QUIET = 10.0
 #: How much of a note goes into the title of its seed, in characters.
 NOTE_LENGTH = 120
@@ -64,35 +61,31 @@ def has_score(store: Store, project: Project, candidate_id: int) -> bool:
 # --- commits become candidates ------------------------------------------------------------------------------
 
 
-async def enter_commits(app: AppContext, fleet: Fleet, run: Run) -> None:
+async def enter_commits(app: AppContext, run: Run, folder: RunFolder) -> None:
     """Make every new commit of a run a pinned candidate, to be measured; doing it again changes nothing."""
     project = app.project(run.project_id)
     base = get(app.store, Candidate, run.base_id)
     evaluator = evaluator_of(app, project)
-    found = await anyio.to_thread.run_sync(partial(find_commits, fleet, run, base.commit_sha, evaluator))
+    found = await anyio.to_thread.run_sync(partial(find_commits, folder, base.commit_sha, evaluator))
     with app.transaction() as store:
         for position, one in enumerate(found, 1):
             _enter(store, project, run, position, one)
 
 
-def place_of(fleet: Fleet, run: Run) -> tuple[Path, str]:
-    """Where the commits of a run are, and the revision that has them: its worktree, or its branch without one."""
-    if run.worktree is not None and Path(run.worktree).is_dir():
-        return Path(run.worktree), "HEAD"
-    return fleet.root, f"refs/heads/{run.branch}"
+def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[Found]:
+    """The commits of a run that were taken over, in order of time, with the protected files that each changed.
 
-
-def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[Found]:
-    """The new commits of a run, oldest first, each pinned so that nothing can prune it."""
-    where, tip = place_of(fleet, run)
-    commits = new_commits(where, base, tip)
+    Args:
+        folder: the run's folder.
+        base: the commit that the run started from.
+        evaluator: the project's present evaluator.
+    """
     patterns = read_definition(evaluator).protected
     found = []
-    for number, commit in enumerate(commits, 1):
-        pin(fleet.root, fleet.name, f"run-{run.id}/{number}-{commit.sha[:12]}", commit.sha)
+    for commit in folder.commits():
         # A file is touched if it is neither as the run found it nor as the evaluator has it.
-        changed = set(touched(fleet.root, base, commit.sha, patterns))
-        changed &= set(touched(fleet.root, evaluator.commit_sha, commit.sha, patterns))
+        changed = set(touched(folder.own, base, commit.sha, patterns))
+        changed &= set(touched(folder.own, evaluator.commit_sha, commit.sha, patterns))
         found.append(Found(commit=commit, touched=sorted(changed)))
     return found
 

@@ -104,7 +104,7 @@ def job_for(app: AppContext, fleet: Fleet, row: Measurement, candidate: Candidat
     """The scoring that a measurement asks for."""
     definition: Definition = read_definition(evaluator)
     return Job(
-        root=fleet.root,
+        own=fleet.own,
         commit=candidate.commit_sha,
         evaluator_commit=evaluator.commit_sha,
         protected=definition.protected,

@@ -10,7 +10,7 @@ from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.scoring.judging import by, keep_rule, measured, tell, want_score
 from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
-from herdr.repo.refs import pin
+from herdr.repo.takeover import pin
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Project, Run, find, get, insert
 from herdr.trunk import moves
@@ -60,11 +60,11 @@ async def _once(app: AppContext, fleet: Fleet, run: Run, keep: Candidate) -> Can
 
 def _merge(fleet: Fleet, head: Candidate, keep: Candidate) -> Commit | Conflict:
     message = f"Merge candidate#{keep.id} onto candidate#{head.id}\n\n{keep.subject}"
-    made = merge_onto(fleet.root, onto=head.commit_sha, commit=keep.commit_sha, message=message)
+    made = merge_onto(fleet.own, onto=head.commit_sha, commit=keep.commit_sha, message=message)
     if isinstance(made, Conflict):
         return made
-    pin(fleet.root, fleet.name, f"merge/{keep.id}-onto-{head.id}-{made[:12]}", made)
-    return read_commit(fleet.root, made)
+    pin(fleet.own, {f"{fleet.own.pins}merge/{keep.id}-onto-{head.id}-{made[:12]}": made})
+    return read_commit(fleet.own, made)
 
 
 def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Commit) -> Candidate | None:

@@ -91,25 +91,27 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
         UsageError: git knows no such commit.
         RefusedError: its tree is a candidate already.
     """
-    from herdr.repo.checks import resolve_commit, tree_of
-    from herdr.repo.commits import read_commit
-    from herdr.repo.refs import pin
+    from herdr.repo.checks import resolve_commit
+    from herdr.repo.commits import read_commit, tree_of
+    from herdr.repo.own import own_of
+    from herdr.repo.takeover import pin
 
     project = project_of(context, request.project)
     root = Path(project.path)
+    own = own_of(context.home, root, project.name)
     commit = resolve_commit(root, request.commit)
-    tree = tree_of(root, commit)
+    tree = tree_of(own, commit)
     known = find(context.conn, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, tree)
     if known is not None:
         name = ref("candidate", known.id)
         raise RefusedError(f"{commit[:10]} is {name} already: it has the same files", fix=f"use --base {name}")
-    said = text_of(request.summary, "a summary") if request.summary else read_commit(root, commit).subject
+    said = text_of(request.summary, "a summary") if request.summary else read_commit(own, commit).subject
     subject = first_line(said, 500) or "(no message)"
     values = {"project_id": project.id, "tree_sha": tree, "commit_sha": commit, "subject": subject}
     candidate_id = insert(context.conn, Candidate, {**values, "origin": "imported", "actor": context.actor})
     _want_score(context, project, candidate_id)
     # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
-    pin(root, project.name, f"candidate/{candidate_id}", commit)
+    pin(own, {f"{own.pins}candidate/{candidate_id}": commit})
     name = ref("candidate", candidate_id)
     return CommitImported(ref=name, commit=commit, subject=subject, project=project.name)
 

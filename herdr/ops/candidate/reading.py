@@ -115,6 +115,7 @@ def diff(context: Context, request: CompareCandidates) -> CandidateDiff:
         UsageError: it has no parent and nothing else was named.
     """
     from herdr.repo.export import diff_text
+    from herdr.repo.own import own_of
 
     candidate = look(context, Candidate, request.candidate)
     if request.against is not None:
@@ -128,8 +129,10 @@ def diff(context: Context, request: CompareCandidates) -> CandidateDiff:
         )
     if other.project_id != candidate.project_id:
         raise UsageError("the two candidates belong to different projects", fix="name two of one project")
-    root = root_of(get(context.conn, Project, candidate.project_id))
-    text = diff_text(root, other.commit_sha, candidate.commit_sha, stat=request.stat)
+    project = get(context.conn, Project, candidate.project_id)
+    root = root_of(project)
+    own = own_of(context.home, root, project.name)
+    text = diff_text(own, other.commit_sha, candidate.commit_sha, stat=request.stat)
     return CandidateDiff(
         old=ref("candidate", other.id),
         new=ref("candidate", candidate.id),
