@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.harness import AgentState
 from herdr.errors import RefusedError
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
 from herdr.ops.look import look_agent
@@ -19,7 +20,7 @@ class AgentCancelled(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that will be ended, and the run or sweep that ends with it."""
 
     ref: str
-    state: str
+    state: AgentState
     work: str
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.contract.words import EventKind
+from herdr.contract.words import CommentKind, EventKind
 from herdr.errors import UsageError
-from herdr.ops.comment import AddComment, CommentAdded, Kind, Priority, add
+from herdr.ops.comment import AddComment, CommentAdded, Priority, add
 from herdr.ops.core import PEOPLE, Context, Request, operation, projects_of
 from herdr.ops.idea.reading import idea_views
 from herdr.ops.look import look
@@ -56,7 +56,7 @@ class ListInbox(Request[Inbox], frozen=True, kw_only=True):
 
     operation = "inbox.list"
     project: str | None = None
-    kind: tuple[Kind, ...] = ()
+    kind: tuple[CommentKind, ...] = ()
     everything: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
@@ -76,7 +76,7 @@ class ReplyToComment(Request[CommentAdded], frozen=True, kw_only=True):
     operation = "inbox.reply"
     comment: str
     body: str
-    kind: Kind = "decision"
+    kind: CommentKind = "decision"
     priority: Priority | None = None
 
 

@@ -6,7 +6,7 @@ from herdr.campaign.text import ref
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import PEOPLE, Context, Request, operation
 from herdr.ops.look import look_agent, text_of
-from herdr.ops.status_snapshot import in_background
+from herdr.ops.stored_config import in_background
 from herdr.ops.views import MessageView, message_view
 from herdr.runtime.api import CANNOT_RECEIVE
 from herdr.store.rows import Agent, Message, Project, Run, find, get, insert

@@ -8,7 +8,7 @@ import msgspec
 
 from herdr.campaign.moves import move
 from herdr.campaign.text import ref
-from herdr.contract.words import RunState
+from herdr.contract.words import IdeaStatus, RunState
 from herdr.errors import RefusedError
 from herdr.ops.agent import request_cancel
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
@@ -67,7 +67,7 @@ class RunCancelled(msgspec.Struct, frozen=True, kw_only=True):
     """A run that will be cancelled; `state` is the one it is still in."""
 
     ref: str
-    state: str
+    state: RunState
 
 
 class RunRequeued(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class RunRequeued(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     idea: str
     title: str
-    old: str
+    old: IdeaStatus
 
 
 class ListRuns(Request[list[RunView]], frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ class CandidateNoted(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate with its verdict now, and the seeds that start from it."""
 
     ref: str
-    verdict: str | None
+    verdict: VerdictWord | None
     seeds: list[str]
 
 
@@ -44,7 +44,7 @@ class CandidateJudged(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate, its verdict now, and the head now."""
 
     ref: str
-    verdict: str | None
+    verdict: VerdictWord | None
     head: str | None
 
 

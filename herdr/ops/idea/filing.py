@@ -11,6 +11,7 @@ from herdr.campaign.moves import AUTHORS, SEEDERS, move
 from herdr.campaign.seeds import Developed, hypothesis_of, plan_of
 from herdr.campaign.text import first_line, ref
 from herdr.campaign.titles import nearest, words_of
+from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.idea.linking import link
@@ -32,7 +33,7 @@ class SimilarIdea(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     title: str
-    status: str
+    status: IdeaStatus
 
 
 class IdeaFiled(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +41,7 @@ class IdeaFiled(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     title: str
-    status: str
+    status: IdeaStatus
     project: str
     like: list[SimilarIdea]
 
@@ -113,7 +114,7 @@ def add(context: Context, request: AddIdea) -> IdeaFiled:
     _check_sweep(context)
     title = title_of(request.title)
     like = _compare(context.conn, project, title)
-    status = "proposed" if request.proposed else "ready"
+    status: IdeaStatus = "proposed" if request.proposed else "ready"
     values = {"title": title, "status": status, "priority": request.priority}
     idea_id = _insert(context, project, {**values, **_texts(request), **_pins(context, project, request)})
     link(context, get(context.conn, Idea, idea_id), request.after, request.supersedes)

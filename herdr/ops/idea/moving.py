@@ -6,6 +6,7 @@ import msgspec
 
 from herdr.campaign.moves import PEOPLE, move
 from herdr.campaign.text import ref
+from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation
 from herdr.ops.look import look
@@ -19,8 +20,8 @@ class IdeaMoved(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     title: str
-    old: str
-    status: str
+    old: IdeaStatus
+    status: IdeaStatus
     run: str | None
 
 
