@@ -10,12 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from herdr_polyresearch.forge.address import Address
 from herdr_polyresearch.forge.base import Forge
 from herdr_polyresearch.forge.github import GitHubForge
 from herdr_polyresearch.forge.local import LocalForge
-from herdr_polyresearch.forge.places import create_local
+from herdr_polyresearch.forge.local_forges import create_local
 from herdr_polyresearch.forge.rows import connect, text_of
-from herdr_polyresearch.forge.where import Address
 from herdr_polyresearch.protocol.derive import derive
 from herdr_polyresearch.protocol.threads import Issue, PullRequest, Snapshot
 

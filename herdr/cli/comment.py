@@ -11,10 +11,11 @@ from herdr.cli.asking import ask
 from herdr.cli.output import json_option, print_json
 from herdr.cli.shared import print_comment, print_thread
 from herdr.commandline.group import SETTINGS, TextCommand
+from herdr.contract.words import CommentKind
 from herdr.errors import UsageError
-from herdr.ops.comment import AddComment, Kind, ListComments, ShowComment
+from herdr.ops.comment import AddComment, ListComments, ShowComment
 
-KINDS = get_args(Kind)
+KINDS = get_args(CommentKind)
 
 
 @click.group(context_settings=SETTINGS)
@@ -28,7 +29,7 @@ def comment() -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
 @click.option("--priority", type=click.IntRange(0, 4), help="Put it into the inbox: 0 is the most urgent.")
 @json_option
-def add(target: str, body: str, kind: Kind, priority: int | None, as_json: bool) -> None:
+def add(target: str, body: str, kind: CommentKind, priority: int | None, as_json: bool) -> None:
     """Comment on TARGET: idea#N, run#N, candidate#N, worker#N, comment#N or project.
 
     BODY is the text, or - to read it from standard input. A comment on a running run or its idea is also typed to
@@ -49,7 +50,7 @@ def add(target: str, body: str, kind: Kind, priority: int | None, as_json: bool)
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these. Repeatable.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @json_option
-def list_comments(target: str | None, kind: tuple[Kind, ...], limit: int, as_json: bool) -> None:
+def list_comments(target: str | None, kind: tuple[CommentKind, ...], limit: int, as_json: bool) -> None:
     """List the newest comments on a thing and in its threads, or in a project."""
     thing, project = (target, None) if target is not None and "#" in target else (None, target)
     comments = ask(ListComments(target=thing, project=project, kind=kind, limit=limit))

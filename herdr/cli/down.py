@@ -63,7 +63,7 @@ def _end_servers(home: Home) -> None:
     """End the tmux servers of the home's projects; one that a person uses stays, and that is said."""
     from herdr.control.projects import reading
     from herdr.control.sessions import tmux_of
-    from herdr.ops.status_snapshot import in_background
+    from herdr.ops.stored_config import in_background
     from herdr.store.rows import Project, fetch
 
     if not home.database.exists():

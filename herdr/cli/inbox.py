@@ -12,14 +12,15 @@ from herdr.cli.asking import ask, asking
 from herdr.cli.output import json_option, print_facts, print_json, print_table
 from herdr.cli.shared import print_comment, print_thread
 from herdr.commandline.group import SETTINGS, TextCommand
+from herdr.contract.words import CommentKind
 from herdr.ops.client import Client
-from herdr.ops.comment import Kind, ShowComment
+from herdr.ops.comment import ShowComment
 from herdr.ops.idea.reading import ShowIdea
 from herdr.ops.inbox import AcknowledgeComments, Inbox, ListInbox, News, ReadNews, ReplyToComment
 from herdr.ops.views import EventView
 from herdr.printing.values import several, visible
 
-KINDS = get_args(Kind)
+KINDS = get_args(CommentKind)
 #: Seconds between two looks for news.
 LOOK = 0.2
 
@@ -67,7 +68,9 @@ def inbox() -> None:
 @click.option("--all", "everything", is_flag=True, help="Also what was acknowledged.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
 @json_option
-def list_inbox(project: str | None, kind: tuple[Kind, ...], everything: bool, limit: int, as_json: bool) -> None:
+def list_inbox(
+    project: str | None, kind: tuple[CommentKind, ...], everything: bool, limit: int, as_json: bool
+) -> None:
     """List what waits: seeds first, then proposed ideas, then comments, the most urgent first."""
     found = ask(ListInbox(project=project, kind=kind, everything=everything, limit=limit))
     if as_json:
@@ -116,7 +119,7 @@ def ack(comments: tuple[str, ...], up_to: str | None, as_json: bool) -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="decision", show_default=True, help="What it is.")
 @click.option("--priority", type=click.IntRange(0, 4), help="Put the answer into the inbox too.")
 @json_option
-def reply(comment: str, body: str, kind: Kind, priority: int | None, as_json: bool) -> None:
+def reply(comment: str, body: str, kind: CommentKind, priority: int | None, as_json: bool) -> None:
     """Answer a comment in its thread, and acknowledge it."""
     added = ask(ReplyToComment(comment=comment, body=body, kind=kind, priority=priority))
     if as_json:

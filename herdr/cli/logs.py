@@ -61,7 +61,7 @@ def _agent(home: Home, name: str) -> tuple[Agent, Project]:
 def _screen(home: Home, agent: Agent, project: Project) -> str:
     from herdr.control.sessions import tmux, tmux_of
     from herdr.ops.run import SCREEN_FILE
-    from herdr.ops.status_snapshot import in_background
+    from herdr.ops.stored_config import in_background
 
     if agent.state == "ended":
         file = home.agent_dir(agent.id) / SCREEN_FILE

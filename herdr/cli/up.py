@@ -84,7 +84,7 @@ def _needs_tmux(home: Home, root: Path | None) -> bool:
     """Whether agents will run in panes: those of the repo, or of any project where only the daemon is started."""
     from herdr.config import FILE_NAME, read_config
     from herdr.control.projects import reading
-    from herdr.ops.status_snapshot import in_background
+    from herdr.ops.stored_config import in_background
     from herdr.store.rows import fetch
 
     if root is not None:
@@ -119,7 +119,7 @@ def _wait_for_fleet(home: Home, name: str) -> bool:
     from herdr.control.daemon import FLEET_PATIENCE, wait_until
     from herdr.control.projects import project_named
     from herdr.control.sessions import session_of, tmux_of
-    from herdr.ops.status_snapshot import in_background
+    from herdr.ops.stored_config import in_background
 
     def opened() -> bool:
         # Read anew each time: the daemon may take up another runtime or socket first.

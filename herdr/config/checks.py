@@ -93,7 +93,8 @@ def regex(value: str) -> Fault:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            re.compile(value)
+            # With the flags of whoever reads the screen, so that `re` remembers it for him.
+            re.compile(value, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         return f"not a regular expression: {' '.join(str(error).split())}", "correct it, or escape it with '\\'"
     return None

@@ -86,7 +86,7 @@ def refuse_background(project: Project, agent: str) -> None:
     Raises:
         RefusedError: its agents run in the background.
     """
-    from herdr.ops.status_snapshot import in_background
+    from herdr.ops.stored_config import in_background
 
     if in_background(project):
         where = f'the agents of {project.name} run in the background (runtime = "subprocess")'

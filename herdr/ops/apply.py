@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
 from herdr.ops.look import look, root_of
@@ -17,7 +18,7 @@ class CommitFound(msgspec.Struct, frozen=True, kw_only=True):
     candidate: str
     commit: str
     subject: str
-    verdict: str | None
+    verdict: VerdictWord | None
     is_head: bool
     project: str
     root: str

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.words import CommentKind
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, look_target, text_of
-from herdr.ops.status_snapshot import in_background
+from herdr.ops.stored_config import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert
+from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get
 
 #: How urgent an escalation is when nobody says.
 DEFAULT_PRIORITY = 2
 #: Comments of one thread that are shown.
 THREAD = 500
 
-Kind = Literal["note", "finding", "decision", "escalation"]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=4)]
 
 
@@ -29,7 +29,7 @@ class CommentAdded(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     target: str
-    kind: str
+    kind: CommentKind
     unheard: str | None = None
 
 
@@ -52,7 +52,7 @@ class AddComment(Request[CommentAdded], frozen=True, kw_only=True):
     operation = "comment.add"
     target: str
     body: str
-    kind: Kind = "note"
+    kind: CommentKind = "note"
     priority: Priority | None = None
 
 
@@ -62,7 +62,7 @@ class ListComments(Request[list[CommentView]], frozen=True, kw_only=True):
     operation = "comment.list"
     target: str | None = None
     project: str | None = None
-    kind: tuple[Kind, ...] = ()
+    kind: tuple[CommentKind, ...] = ()
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
@@ -89,16 +89,22 @@ def add(context: Context, request: AddComment) -> CommentAdded:
     priority = request.priority
     if priority is None and request.kind == "escalation":
         priority = DEFAULT_PRIORITY
-    values = {"project_id": project_id, "target_kind": kind, "target_id": number, "kind": request.kind}
-    comment_id = insert(
-        context.conn, Comment, {**values, "body": body, "priority": priority, "actor": context.actor}
+    comment_id = Comment.insert(
+        context.conn,
+        project_id=project_id,
+        target_kind=kind,
+        target_id=number,
+        kind=request.kind,
+        body=body,
+        priority=priority,
+        actor=context.actor,
     )
     name = target_name(context.conn, kind, number)
     unheard = _unheard(context, request.kind, kind, number)
     return CommentAdded(ref=ref("comment", comment_id), target=name or "", kind=request.kind, unheard=unheard)
 
 
-def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None:
+def _unheard(context: Context, said: CommentKind, kind: str, number: int) -> str | None:
     """Why a comment that steers reaches no running agent (the page, "Steer a running worker")."""
     if said == "escalation" or kind not in ("run", "idea") or context.agent is not None:
         return None
@@ -111,7 +117,7 @@ def _unheard(context: Context, said: Kind, kind: str, number: int) -> str | None
     return CANNOT_RECEIVE
 
 
-def _check_agent(context: Context, said: Kind, kind: str, number: int) -> None:
+def _check_agent(context: Context, said: CommentKind, kind: str, number: int) -> None:
     """No agent decides; a worker speaks of its own run, its idea and its run's candidates (DESIGN §9)."""
     agent = context.agent
     if agent is None:

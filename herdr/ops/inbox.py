@@ -7,15 +7,15 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.contract.words import EventKind
+from herdr.contract.words import CommentKind, EventKind
 from herdr.errors import UsageError
-from herdr.ops.comment import AddComment, CommentAdded, Kind, Priority, add
+from herdr.ops.comment import AddComment, CommentAdded, Priority, add
 from herdr.ops.core import PEOPLE, Context, Request, operation, projects_of
 from herdr.ops.idea.reading import idea_views
 from herdr.ops.look import look
 from herdr.ops.views import CommentView, EventView, IdeaView, comment_view, event_views
 from herdr.store.connection import Store
-from herdr.store.rows import Comment, Event, Idea, fetch, find, update
+from herdr.store.rows import Comment, Event, Idea, fetch, find
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
 NEWS: tuple[EventKind, ...] = (
@@ -56,7 +56,7 @@ class ListInbox(Request[Inbox], frozen=True, kw_only=True):
 
     operation = "inbox.list"
     project: str | None = None
-    kind: tuple[Kind, ...] = ()
+    kind: tuple[CommentKind, ...] = ()
     everything: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
 
@@ -76,7 +76,7 @@ class ReplyToComment(Request[CommentAdded], frozen=True, kw_only=True):
     operation = "inbox.reply"
     comment: str
     body: str
-    kind: Kind = "decision"
+    kind: CommentKind = "decision"
     priority: Priority | None = None
 
 
@@ -206,7 +206,7 @@ def newest_event(conn: Store) -> int:
 def _acknowledge(context: Context, comment: Comment) -> bool:
     if comment.acked_at is not None or comment.priority is None:
         return False
-    update(context.conn, Comment, comment.id, {"acked_by": context.actor})
+    Comment.update(context.conn, comment.id, acked_by=context.actor)
     context.conn.execute(
         "UPDATE comments SET acked_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", (comment.id,)
     )

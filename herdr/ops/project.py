@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.words import ProjectState
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
 from herdr.ops.status_snapshot import LiveSnapshot, StatusSnapshot, live_snapshot, status_snapshot
-from herdr.store.rows import Project, fetch, update
+from herdr.store.rows import Project, fetch
 
 
 class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +18,7 @@ class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     name: str
     path: str
-    state: str
+    state: ProjectState
     state_reason: str | None
     head: str | None
     config_error: str | None
@@ -94,9 +95,8 @@ def resume(context: Context, request: ResumeProject) -> ProjectView:
     return _set_state(context, project, "active", None)
 
 
-def _set_state(context: Context, project: Project, state: str, reason: str | None) -> ProjectView:
-    values = {"state": state, "state_reason": reason, "actor": context.actor}
-    update(context.conn, Project, project.id, values)
+def _set_state(context: Context, project: Project, state: ProjectState, reason: str | None) -> ProjectView:
+    Project.update(context.conn, project.id, state=state, state_reason=reason, actor=context.actor)
     return _view(msgspec.structs.replace(project, state=state, state_reason=reason))
 
 

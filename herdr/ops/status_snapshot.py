@@ -8,9 +8,12 @@ from pathlib import Path
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.harness import Cause
+from herdr.contract.words import Direction, ProjectState, RuntimeName
 from herdr.ops.core import Context
 from herdr.ops.idea.reading import idea_views
 from herdr.ops.sources import Source, sources_of
+from herdr.ops.stored_config import stored_config
 from herdr.ops.views import (
     AgentView,
     CandidateView,
@@ -38,7 +41,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     subject: str
     metric: str
-    direction: str
+    direction: Direction
     metrics: dict[str, float]
     value: float | None
     baseline: str | None
@@ -74,7 +77,7 @@ class FailedStarts(msgspec.Struct, frozen=True, kw_only=True):
     """How often a harness failed to start for one cause, and what it said last."""
 
     harness: str
-    cause: str
+    cause: Cause
     count: int
     detail: str | None
     agent: str
@@ -98,13 +101,13 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     name: str
     path: str
-    state: str
+    state: ProjectState
     state_reason: str | None
     held_since: str | None
     spent: float | None
     spend_error: str | None
     config_error: str | None
-    runtime: str
+    runtime: RuntimeName
     slots: int
     head: Head | None
     agents: list[LiveAgent]
@@ -131,7 +134,7 @@ class LiveSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     name: str
-    state: str
+    state: ProjectState
     state_reason: str | None
     held_since: str | None
     config_error: str | None
@@ -140,30 +143,10 @@ class LiveSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[LiveAgent]
 
 
-class _Worker(msgspec.Struct, frozen=True, kw_only=True):
-    max_concurrent: int = 4
-
-
-class _Roles(msgspec.Struct, frozen=True, kw_only=True):
-    worker: _Worker = _Worker()
-
-
-class _Config(msgspec.Struct, frozen=True, kw_only=True):
-    """As much of the stored configuration as is shown, so that the whole need not be imported."""
-
-    runtime: str = "subprocess"
-    roles: _Roles = _Roles()
-
-
-def in_background(project: Project) -> bool:
-    """Whether a project's agents run without a terminal (`runtime = "subprocess"`)."""
-    return msgspec.json.decode(project.config, type=_Config).runtime == "subprocess"
-
-
 def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
     """Gather how a project's campaign stands."""
     conn = context.conn
-    config = msgspec.json.decode(project.config, type=_Config)
+    config = stored_config(project)
     ideas, runs = _counts(conn, "ideas", "status", project), _counts(conn, "runs", "state", project)
     recent = fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
     size, complete = _disk(Path(project.path, ".worktrees"))

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.contract.words import EventKind, IdeaStatus
+from herdr.contract.harness import AgentState, Cause
+from herdr.contract.words import (
+    AgentRole,
+    CommentKind,
+    Direction,
+    EventKind,
+    IdeaStatus,
+    MeasurementState,
+    MessageKind,
+    MessageState,
+    MetricRole,
+    Origin,
+    RunEnd,
+    RunState,
+    VerdictCause,
+    VerdictRule,
+    VerdictWord,
+)
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
 
@@ -22,7 +39,7 @@ class IdeaView(View, frozen=True, kw_only=True):
 
     ref: str
     title: str
-    status: str
+    status: IdeaStatus
     priority: int
     hypothesis: str
     plan: str | None
@@ -45,8 +62,8 @@ class RunView(View, frozen=True, kw_only=True):
     idea: str
     title: str
     number: int
-    state: str
-    end: str | None
+    state: RunState
+    end: RunEnd | None
     detail: str | None
     counts: bool
     harness: str
@@ -66,13 +83,13 @@ class AgentView(View, frozen=True, kw_only=True):
     """An agent, one launched harness process, on a run or on a sweep."""
 
     ref: str
-    role: str
+    role: AgentRole
     run: str | None
     sweep: str | None
     harness: str
     model: str | None
-    state: str
-    cause: str | None
+    state: AgentState
+    cause: Cause | None
     detail: str | None
     failed_start: bool
     launched_at: str
@@ -99,16 +116,16 @@ class CandidateView(View, frozen=True, kw_only=True):
     commit: str
     tree: str
     subject: str
-    origin: str
-    verdict: str | None
-    cause: str | None
-    rule: str | None
+    origin: Origin
+    verdict: VerdictWord | None
+    cause: VerdictCause | None
+    rule: VerdictRule | None
     reason: str | None
     note: str | None
     touched: list[str]
     on_trunk: bool
     is_head: bool
-    scoring: str | None
+    scoring: MeasurementState | None
     metrics: dict[str, float]
     error: str | None
     value: float | None
@@ -123,7 +140,7 @@ class CommentView(View, frozen=True, kw_only=True):
     ref: str
     target: str
     about: str
-    kind: str
+    kind: CommentKind
     author: str
     body: str
     priority: int | None
@@ -136,9 +153,9 @@ class MessageView(View, frozen=True, kw_only=True):
 
     id: int
     agent: str
-    kind: str
+    kind: MessageKind
     body: str
-    state: str
+    state: MessageState
     detail: str | None
     author: str
     queued_at: str
@@ -162,8 +179,8 @@ class Primary(msgspec.Struct, frozen=True, kw_only=True):
     """The primary metric, as the stored configuration names it."""
 
     name: str
-    direction: Literal["higher", "lower"]
-    role: str = "watch"
+    direction: Direction
+    role: MetricRole = "watch"
 
     def gain(self, value: float | None, bar: float | None) -> float | None:
         """By how much `value` is better than `bar`; None when one of them is missing."""
@@ -179,7 +196,7 @@ class _Metrics(msgspec.Struct, frozen=True, kw_only=True):
 class Score(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate's measurement under the present evaluator."""
 
-    state: str
+    state: MeasurementState
     metrics: dict[str, float]
     error: str | None
 

@@ -116,20 +116,6 @@ def resolve_commit(root: Path, rev: str) -> str:
         raise UsageError(f"{rev!r} names no commit in {root}", fix="See: git log --oneline --all") from error
 
 
-def file_at(root: Path, commit: str, path: str) -> bytes | None:
-    """The content of a file as `commit` holds it; None when it has no file there."""
-    import pygit2
-
-    found = open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree)
-    try:
-        entry = found[path]
-        return entry.data if isinstance(entry, pygit2.Blob) else None
-    except (KeyError, pygit2.GitError):
-        # A partial clone knows the name, and fetches the content only when git asks for it.
-        fetched = run_git(root, "cat-file", "blob", f"{commit}:{path}", check=False)
-        return fetched.out if fetched.code == 0 else None
-
-
 def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:
     """Whether the checkout has uncommitted work: changes or files that are not ignored.
 

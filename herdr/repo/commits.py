@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from herdr.repo.checks import SUBMODULE, SYMLINK
+from herdr.repo.checks import SYMLINK
 from herdr.repo.own import OwnRepository
 
 NOTE, EVAL = "piloop-note", "piloop-eval"
@@ -61,11 +61,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     def is_symlink(self) -> bool:
         """Whether the path is a symlink afterwards."""
         return self.mode == SYMLINK
-
-    @property
-    def is_submodule(self) -> bool:
-        """Whether the path is a submodule on either side."""
-        return SUBMODULE in (self.mode, self.old_mode)
 
 
 def read_commits(own: OwnRepository, revisions: Sequence[str]) -> list[Commit]:

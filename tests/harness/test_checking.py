@@ -8,10 +8,21 @@ from typing import Any
 
 import pytest
 
-from herdr.api import HarnessBase, HarnessStatus, HerdrError, Launch, LaunchContext, ScreenRules, SendRules
+from herdr.api import (
+    Harness,
+    HarnessBase,
+    HarnessStatus,
+    HerdrError,
+    Launch,
+    LaunchContext,
+    ScreenRules,
+    SendRules,
+)
 from herdr.config import HarnessKeys
+from herdr.harness import checking
 from herdr.harness.checking import MEMBERS, faults
 from herdr.harness.registry import Harnesses
+from herdr.harness.template import CommandHarness
 
 
 class Good(HarnessBase):
@@ -60,6 +71,14 @@ def test_good_ones_have_no_fault() -> None:
 def test_each_member_is_missed(member: str) -> None:
     kept = {name: value for name, value in vars(Alone).items() if name != member}
     assert faults(type("Kept", (), kept)()) == [f"it has no {member}"]
+
+
+def test_a_member_of_tomorrow_breaks_none_that_inherits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Harness, HarnessBase):
+        monkeypatch.setattr(kind, "tomorrow", lambda self, context: None, raising=False)
+    monkeypatch.setattr(checking, "MEMBERS", (*MEMBERS, "tomorrow"))
+    assert [faults(harness) for harness in (Good(), CommandHarness(name="any"))] == [[], []]
+    assert faults(Alone()) == ["it has no tomorrow"]
 
 
 def test_what_has_no_default_is_missed_in_one_that_inherits() -> None:

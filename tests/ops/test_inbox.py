@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from herdr.daemon.io.steering import WAITING
+from herdr.daemon.io.steering import waiting_for
 from herdr.errors import UsageError
 from herdr.home import Home
 from herdr.ops.core import Context, run
 from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Candidate, Comment, Project, fetch, get, insert, update
+from herdr.store.rows import Candidate, Comment, Project, get, insert, update
 
 
 def test_seeds_come_first_then_the_most_urgent(campaign: Any) -> None:
@@ -79,7 +79,7 @@ def test_an_answer_in_a_thread_is_steering_too(campaign: Any) -> None:
     worker = campaign.agent(campaign.run(campaign.idea()))
     campaign.as_agent(worker, "comment.add", target="run#1", body="help", kind="escalation")
     campaign.as_human("inbox.reply", comment="1", body="do this")
-    assert [one.body for one in fetch(campaign.store, Comment, WAITING, worker.id)] == ["do this"]
+    assert [one.body for one in waiting_for(campaign.store, worker.id)] == ["do this"]
 
 
 def kinds(found: dict[str, Any]) -> list[str]:

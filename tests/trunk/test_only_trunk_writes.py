@@ -92,6 +92,9 @@ def test_the_trunk_itself_is_seen_to_write_each_of_them() -> None:
         'update(store, Project, 1, {"head_id": 2, "actor": "x"})',
         'rows.update(store, rows.Project, 1, {"head_id": 2})',
         "update(store, Project, 1, head_id=2)",
+        "Project.update(store, 1, head_id=2, actor='x')",
+        "rows.Candidate.update(store, 1, judge_again=True)",
+        "Candidate.insert(store, verdict='keep')",
         "update(store, Candidate(id=1), verdict=None)",
         'def f():\n    values = {"cause": None}\n    update(store, Candidate, 1, {**values, "actor": "x"})',
         'def f():\n    values = {}\n    values |= {"on_trunk": 1}\n    insert(store, Candidate, values)',
@@ -108,6 +111,8 @@ def test_a_write_is_seen(source: str) -> None:
     "source",
     [
         'update(store, Agent, 1, {"cause": "auth"})',
+        "Agent.update(store, 1, cause='auth')",
+        "Candidate.update(store, 1, origin='run', actor='x')",
         'update(store, Candidate, 1, {"origin": "run", "actor": "x"})',
         'get(store, Candidate, 1).verdict == "keep"',
         "store.execute(\"UPDATE candidates SET note = 'x' WHERE verdict = 'keep'\")",

@@ -1,23 +1,28 @@
-"""Comments on a running run or its idea become messages to its agent (the page, "Steer a running worker")."""
+"""Comments on a running run or its idea become messages to its agent."""
 
 from __future__ import annotations
 
+from herdr.campaign.steering import may_steer
 from herdr.campaign.text import ref, steering_line
 from herdr.daemon.app_context import AppContext
 from herdr.store.columns import NewMessage
+from herdr.store.connection import Store
 from herdr.store.rows import Comment, Message, fetch, find
 
-#: Every comment that a live worker has neither in its brief nor as a message. A worker's own and other workers'
-#: comments are never typed: they reach others in briefs, as data.
+#: Every comment on what a live worker works on that it has neither in its brief nor as a message.
 WAITING = """
     JOIN runs r ON (comments.about_kind = 'run' AND comments.about_id = r.id)
                 OR (comments.about_kind = 'idea' AND comments.about_id = r.idea_id)
     JOIN agents a ON a.run_id = r.id AND a.state <> 'ended' AND a.role = 'worker'
-    WHERE comments.id > a.briefed_to AND comments.kind IN ('note', 'finding', 'decision')
-      AND comments.actor NOT LIKE 'worker#%' AND comments.actor <> 'daemon' AND a.id = ?
+    WHERE comments.id > a.briefed_to AND a.id = ?
       AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.agent_id = a.id AND m.comment_id = comments.id)
     ORDER BY comments.id
 """
+
+
+def waiting_for(store: Store, agent_id: int) -> list[Comment]:
+    """The comments that are to be typed to an agent, in their order."""
+    return [one for one in fetch(store, Comment, WAITING, agent_id) if may_steer(one.kind, one.actor)]
 
 
 class Steering:
@@ -46,13 +51,13 @@ class Steering:
         self._seen = tuple(newest)
 
     def _queue(self, agent_id: int) -> None:
-        waiting = fetch(self._app.store, Comment, WAITING, agent_id)
+        waiting = waiting_for(self._app.store, agent_id)
         if not waiting:
             return
         with self._app.transaction() as store:
             for comment in waiting:
                 if find(store, Message, "WHERE agent_id = ? AND comment_id = ?", agent_id, comment.id) is None:
-                    Message.insert(store, **_message(agent_id, comment))
+                    Message.insert(store, **_message(agent_id, comment), actor=comment.actor)
         self._app.changes.notify()
 
 
@@ -69,5 +74,4 @@ def _message(agent_id: int, comment: Comment) -> NewMessage:
         "kind": "comment",
         "comment_id": comment.id,
         "body": line,
-        "actor": comment.actor,
     }

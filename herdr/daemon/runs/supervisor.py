@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from herdr.campaign.stop import WRAP_UP
+from herdr.campaign.supervision import at_rest, is_to_be_warned, last_call, stuck, time_is_up, warning_at
 from herdr.contract.harness import AgentState, Cause
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.io.delivery import deliver_next, has_waiting
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 #: Seconds until a launched wrapper must have recorded its process.
 PROCESS_TIMEOUT = 30.0
-#: Seconds that a finished turn's screen must stand still, with nothing running, to be the end of an agent.
-STILL = 5.0
-#: Seconds that an agent may wait at a dialog, or stand at a failed turn, before it is ended.
-BLOCKED_LIMIT, FAILED_LIMIT = 600.0, 60.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
 QUIET, SECOND, EAGER = 15.0, 1.0, 0.25
 #: Seconds an agent has to end by itself once it is told to.
@@ -113,7 +109,7 @@ class Supervisor:
 
     def _note_start(self, pid: int) -> None:
         if self._agent.started_at is None:
-            self._update(pid=pid, started_at=self._app.timestamp(), actor=ACTOR)
+            self._update(pid=pid, started_at=self._app.timestamp())
 
     async def _ready(self) -> Ending | None:
         """Wait until the screen shows that the harness takes input, or works; None then."""
@@ -144,7 +140,7 @@ class Supervisor:
 
     def _become_ready(self) -> None:
         if self._agent.ready_at is None:
-            self._update(ready_at=self._app.timestamp(), actor=ACTOR)
+            self._update(ready_at=self._app.timestamp())
 
     # --- at work ----------------------------------------------------------------------------------------------
 
@@ -182,7 +178,7 @@ class Supervisor:
         self._worked = self._worked or reading.state == "busy"
         state = self._shown_state(reading.state)
         if (state, reading.cause) != (self._agent.state, self._agent.cause):
-            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None, actor=ACTOR)
+            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None)
 
     def _shown_state(self, state: AgentState) -> AgentState:
         rules = self._harness.screen
@@ -205,9 +201,10 @@ class Supervisor:
         if stop is not None and stop <= self._app.now():
             return Ending(stopped=True, detail="the campaign stopped, and its time to wrap up is over")
         left, timeout = self._left()
-        if left <= 0:
+        if time_is_up(left):
             return Ending(timed_out=True, detail=f"ran longer than {timeout:g} s")
-        if left <= timeout / 10 and self._agent.warned_at is None and not self._headless:
+        warned = self._agent.warned_at is not None
+        if not self._headless and is_to_be_warned(left, timeout, warned=warned):
             self._warn(left)
         return None
 
@@ -220,37 +217,43 @@ class Supervisor:
     def _last_call(self) -> datetime | None:
         """When an agent that was at work as the campaign stopped is ended."""
         project = self._app.project(self._agent.project_id)
-        if project.state != "stopped" or project.stopped_at is None:
-            return None
-        if self._agent.launched_at > project.stopped_at:
-            return None
-        return parse_timestamp(project.stopped_at) + timedelta(seconds=WRAP_UP)
+        stopped = project.stopped_at if project.state == "stopped" else None
+        end = last_call(
+            parse_timestamp(stopped).timestamp() if stopped is not None else None,
+            parse_timestamp(self._agent.launched_at).timestamp(),
+        )
+        return datetime.fromtimestamp(end, timezone.utc) if end is not None else None
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
-        self._update(warned_at=self._app.timestamp(), actor=ACTOR)
+        self._update(warned_at=self._app.timestamp())
         with self._app.transaction() as store:
             Message.insert(store, agent_id=self._agent.id, kind="warning", body=body, actor=ACTOR)
 
     def _stuck(self) -> Ending | None:
         """A dialog that nobody answers, or a failed turn that nothing follows."""
-        for_seconds = (self._app.now() - self._since).total_seconds()
+        why = stuck(self._reading.state, self._still())
+        if why is None:
+            return None
         cause, detail = self._reading.cause or "unknown", self._reading.evidence
-        if self._reading.state == "blocked" and for_seconds > BLOCKED_LIMIT:
-            return Ending(blocked=True, cause=cause, detail=detail)
-        if self._reading.state == "failed_turn" and for_seconds > FAILED_LIMIT:
-            return Ending(cause=cause, detail=detail)
-        return None
+        return Ending(blocked=why == "blocked", cause=cause, detail=detail)
 
     async def _done(self) -> Ending | None:
-        """Whether an agent that goes on waiting for input has done its work (DESIGN §5)."""
-        if not self._harness.ends_when_idle or self._reading.state != "idle" or not self._worked:
-            return None
-        still = (self._app.now() - self._since).total_seconds()
-        if still < STILL or not self._briefed() or has_waiting(self._app.store, self._agent.id):
+        """Whether an agent that goes on waiting for input has done its work."""
+        if not self._harness.ends_when_idle or not at_rest(
+            self._reading.state,
+            self._still(),
+            worked=self._worked,
+            briefed=self._briefed(),
+            waiting=has_waiting(self._app.store, self._agent.id),
+        ):
             return None
         alive = await anyio.to_thread.run_sync(self._own_processes)
         return Ending(detail="idle, with nothing running") if alive <= self._at_ready else None
+
+    def _still(self) -> float:
+        """For how many seconds the screen has shown what it shows."""
+        return (self._app.now() - self._since).total_seconds()
 
     def _briefed(self) -> bool:
         brief = find(self._app.store, Message, "WHERE agent_id = ? AND kind = 'brief'", self._agent.id)
@@ -305,7 +308,7 @@ class Supervisor:
 
     def _next_deadline(self) -> float:
         left, timeout = self._left()
-        moments = [left, left - timeout / 10]
+        moments = [left, left - warning_at(timeout)]
         if (stop := self._last_call()) is not None:
             moments.append((stop - self._app.now()).total_seconds())
         ahead = [seconds for seconds in moments if seconds > 0]
@@ -313,7 +316,7 @@ class Supervisor:
 
     def _update(self, **values: Unpack[AgentChanges]) -> None:
         with self._app.transaction() as store:
-            Agent.update(store, self._agent.id, **values)
+            Agent.update(store, self._agent.id, **values, actor=ACTOR)
             self._agent = get(store, Agent, self._agent.id)
 
 

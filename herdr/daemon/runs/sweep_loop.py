@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import anyio.to_thread
 
+from herdr.campaign.sweeps import SweepFacts, SweepOutcome, sweep_outcome
+from herdr.contract.words import SweepState
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import launch_block
 from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
@@ -16,8 +16,6 @@ from herdr.daemon.runs.supervisor import Ending
 from herdr.errors import HerdrError
 from herdr.store.failures import StoreError
 from herdr.store.rows import Sweep, get
-
-End = Literal["done", "failed", "timed_out", "cancelled"]
 
 
 async def drive_sweep(app: AppContext, fleet: Fleet, sweep_id: int) -> None:
@@ -75,28 +73,31 @@ async def _one_agent(app: AppContext, fleet: Fleet, sweep: Sweep, launched: Laun
         sweep = get(store, Sweep, sweep.id)
         if failed and start_again(app, sweep):
             return True
-        if ending.lost:
+        outcome = _outcome(ending, start_failed=failed)
+        if outcome.state == "queued":
             Sweep.update(store, sweep.id, state="queued", actor=ACTOR)
         else:
-            _end(app, sweep, *_outcome(ending, failed=failed))
+            _end(app, sweep, outcome.state, outcome.detail)
     return False
 
 
-def _outcome(ending: Ending, *, failed: bool) -> tuple[End, str]:
-    if ending.cancelled or ending.stopped:
-        return "cancelled", ending.detail
-    if ending.timed_out:
-        return "timed_out", ending.detail
-    if failed or ending.blocked or ending.cause is not None:
-        return "failed", ending.detail or "it never really started"
-    if ending.exit is not None and ending.exit.signal is not None:
-        return "failed", f"killed by signal {ending.exit.signal}"
-    if ending.exit is not None and ending.exit.status:
-        return "failed", f"exited with status {ending.exit.status}"
-    return "done", ""
+def _outcome(ending: Ending, *, start_failed: bool) -> SweepOutcome:
+    return sweep_outcome(
+        SweepFacts(
+            cancelled=ending.cancelled,
+            stopped=ending.stopped,
+            timed_out=ending.timed_out,
+            lost=ending.lost,
+            start_failed=start_failed,
+            given_up=ending.blocked or ending.cause is not None,
+            exit_status=ending.exit.status if ending.exit else None,
+            exit_signal=ending.exit.signal if ending.exit else None,
+            detail=ending.detail,
+        )
+    )
 
 
-def _end(app: AppContext, sweep: Sweep, state: End, detail: str) -> None:
+def _end(app: AppContext, sweep: Sweep, state: SweepState, detail: str) -> None:
     with app.transaction() as store:
         Sweep.update(
             store, sweep.id, state=state, end_detail=detail or None, finished_at=app.timestamp(), actor=ACTOR

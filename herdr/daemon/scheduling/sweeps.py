@@ -7,16 +7,15 @@ from collections.abc import Sequence
 
 from herdr.campaign.queue import Rotation
 from herdr.campaign.research import Backlog, PastSweep, may_look, shortage
+from herdr.campaign.sweeps import KILLED, SEEDS, WatchdogFacts, research_due, watchdog_due
 from herdr.config.structs import ResearchRole, WatchdogRole
-from herdr.contract.words import SweepRole, SweepTrigger, WatchdogTrigger
+from herdr.contract.words import SweepRole, SweepTrigger
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import project_launch_block
 from herdr.store.connection import Store
 from herdr.store.rows import Project, Sweep, fetch, find
 from herdr.times import parse_timestamp
 
-#: A sweep is given at most so many seeds: an agent that has time for each reads the earlier work.
-SEEDS = 8
 #: How many past sweeps the rest between two can depend on.
 PAST = 12
 OPEN = "state IN ('queued', 'running')"
@@ -25,7 +24,7 @@ OPEN = "state IN ('queued', 'running')"
 WAITING_SEEDS = """
     SELECT i.id FROM ideas i LEFT JOIN sweeps s ON s.id = i.sweep_id
     WHERE i.project_id = ? AND i.status = 'seed'
-      AND (i.sweeps = 0 OR (i.sweeps = 1 AND s.state IN ('failed', 'timed_out')))
+      AND (i.sweeps = 0 OR (i.sweeps = 1 AND s.state IN (?, ?)))
     ORDER BY i.priority, i.id LIMIT ?
 """
 #: Ideas that will run by themselves, or once a person approves them; counted only as far as it matters.
@@ -41,6 +40,18 @@ BROUGHT = """
     SELECT (SELECT count(*) FROM ideas i JOIN agents a ON i.source = a.role || '#' || a.id
             WHERE a.sweep_id = :sweep AND i.project_id = a.project_id AND i.status <> 'seed')
          + (SELECT count(*) FROM ideas WHERE sweep_id = :sweep AND status NOT IN ('seed', 'rejected'))
+"""
+#: What the watchdog's rule asks, in one look.
+WATCHDOG_FACTS = """
+    SELECT EXISTS (SELECT 1 FROM runs WHERE project_id = :project AND settled_at IS NULL) AS open_run,
+           EXISTS (SELECT 1 FROM sweeps WHERE project_id = :project AND role = 'watchdog' AND trigger = 'closing'
+                   AND queued_at >= :stopped) AS closed,
+           EXISTS (SELECT 1 FROM anomalies
+                   WHERE project_id = :project AND incident = 1 AND sweep_id IS NULL) AS incident
+"""
+ACTIVE = """
+    SELECT 1 FROM runs WHERE project_id = :project AND settled_at IS NULL
+    UNION ALL SELECT 1 FROM runs WHERE project_id = :project AND counts = 1 AND settled_at > :since LIMIT 1
 """
 
 
@@ -62,20 +73,20 @@ def _research(app: AppContext, fleet: Fleet, project: Project, role: ResearchRol
     free = role.max_concurrent - _open(store, project, "research")
     if free <= 0:
         return
-    if "seed" in role.triggers:
-        seeds = [row[0] for row in store.execute(WAITING_SEEDS, (project.id, free * SEEDS))]
-        for first in range(0, len(seeds), SEEDS):
-            with app.transaction():
-                sweep_id = _queue(app, fleet, project, "research", "seed")
-                if sweep_id is None:
-                    return
-                _give_seeds(store, sweep_id, seeds[first : first + SEEDS])
-            free -= 1
-    if "low_water" in role.triggers and role.max_ideas and free > 0:
-        ideas = min(_missing(app, fleet, project, role), role.max_ideas)
-        if ideas and _may_look(app, project):
-            with app.transaction():
-                _queue(app, fleet, project, "research", "low_water", ideas=ideas)
+    due = research_due(
+        role.triggers,
+        [row[0] for row in store.execute(WAITING_SEEDS, (project.id, *KILLED, free * SEEDS))],
+        free=free,
+        wanted=lambda: min(_missing(app, fleet, project, role), role.max_ideas),
+        may_look=lambda: _may_look(app, project),
+    )
+    for sweep in due:
+        with app.transaction():
+            sweep_id = _queue(app, fleet, project, "research", sweep.trigger, ideas=sweep.ideas)
+            if sweep_id is None:
+                return
+            if sweep.seeds:
+                _give_seeds(store, sweep_id, sweep.seeds)
 
 
 def _give_seeds(store: Store, sweep_id: int, seeds: Sequence[int]) -> None:
@@ -131,7 +142,7 @@ def _past(store: Store, sweep: Sweep) -> PastSweep:
         queued=parse_timestamp(sweep.queued_at).timestamp(),
         finished=parse_timestamp(sweep.finished_at or sweep.queued_at).timestamp(),
         ideas=store.execute(BROUGHT, {"sweep": sweep.id}).fetchone()[0],
-        killed=sweep.state in ("failed", "timed_out"),
+        killed=sweep.state in KILLED,
     )
 
 
@@ -142,7 +153,15 @@ def _watchdog(app: AppContext, fleet: Fleet, project: Project, role: WatchdogRol
     store = app.store
     if _open(store, project, "watchdog") >= role.max_concurrent:
         return
-    trigger = _watchdog_trigger(app, project, role)
+    since = _reviewed(store, project)
+    given = {"project": project.id, "since": since}
+    trigger = watchdog_due(
+        role.triggers,
+        _watchdog_facts(store, project, since),
+        interval=role.interval,
+        now=app.now().timestamp(),
+        active=lambda: store.execute(ACTIVE, given).fetchone() is not None,
+    )
     if trigger is None:
         return
     with app.transaction():
@@ -156,48 +175,27 @@ def _watchdog(app: AppContext, fleet: Fleet, project: Project, role: WatchdogRol
             )
 
 
-def _watchdog_trigger(app: AppContext, project: Project, role: WatchdogRole) -> WatchdogTrigger | None:
-    store = app.store
-    if project.state == "stopped":
-        return "closing" if "closing" in role.triggers and _closing_due(store, project) else None
-    incident = "SELECT 1 FROM anomalies WHERE project_id = ? AND incident = 1 AND sweep_id IS NULL"
-    if "incident" in role.triggers and store.execute(incident, (project.id,)).fetchone() is not None:
-        return "incident"
-    if "interval" in role.triggers and role.interval and _interval_due(app, project, role.interval):
-        return "interval"
-    return None
-
-
-def _closing_due(store: Store, project: Project) -> bool:
-    """Whether all is over and nobody has looked back on it yet."""
-    open_run = store.execute("SELECT 1 FROM runs WHERE project_id = ? AND settled_at IS NULL", (project.id,))
-    if open_run.fetchone() is not None:
-        return False
-    closing = "WHERE project_id = ? AND role = 'watchdog' AND trigger = 'closing' AND queued_at >= ?"
-    return find(store, Sweep, closing, project.id, project.stopped_at) is None
-
-
-def _interval_due(app: AppContext, project: Project, interval: float) -> bool:
-    """Whether the interval is over since the last review, or the first run, and something has run in it."""
-    store = app.store
-    last = find(
-        store,
-        Sweep,
-        "WHERE project_id = ? AND role = 'watchdog' AND trigger <> 'incident' ORDER BY id DESC",
-        project.id,
+def _watchdog_facts(store: Store, project: Project, since: str | None) -> WatchdogFacts:
+    given = {"project": project.id, "stopped": project.stopped_at}
+    row = store.execute(WATCHDOG_FACTS, given).fetchone()
+    return WatchdogFacts(
+        stopped=project.state == "stopped",
+        open_run=bool(row["open_run"]),
+        closed=bool(row["closed"]),
+        incident=bool(row["incident"]),
+        since=parse_timestamp(since).timestamp() if since is not None else None,
     )
+
+
+def _reviewed(store: Store, project: Project) -> str | None:
+    """When the last review was queued, or else the first run; None before any run."""
     first = "SELECT queued_at FROM runs WHERE project_id = ? ORDER BY id LIMIT 1"
-    row = store.execute(first, (project.id,)).fetchone()
-    if row is None:
-        return False
-    since = last.queued_at if last is not None else row[0]
-    if app.now().timestamp() < parse_timestamp(since).timestamp() + interval:
-        return False
-    active = (
-        "SELECT 1 FROM runs WHERE project_id = :project AND settled_at IS NULL"
-        " UNION ALL SELECT 1 FROM runs WHERE project_id = :project AND counts = 1 AND settled_at > :since LIMIT 1"
-    )
-    return store.execute(active, {"project": project.id, "since": since}).fetchone() is not None
+    run = store.execute(first, (project.id,)).fetchone()
+    reviews = "WHERE project_id = ? AND role = 'watchdog' AND trigger <> 'incident' ORDER BY id DESC"
+    last = find(store, Sweep, reviews, project.id)
+    if run is None:
+        return None
+    return last.queued_at if last is not None else run[0]
 
 
 # --- both ------------------------------------------------------------------------------------------------------

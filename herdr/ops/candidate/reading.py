@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from herdr.campaign.text import ref
-from herdr.contract.words import VerdictWord
+from herdr.contract.words import Direction, VerdictWord
 from herdr.errors import UsageError
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, root_of
@@ -22,7 +22,7 @@ class CandidateList(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates, oldest first, and the metric that their values are of."""
 
     metric: str
-    direction: str
+    direction: Direction
     candidates: list[CandidateView]
     left_out: int
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from herdr.campaign.text import ref
+from herdr.contract.words import Direction, VerdictWord
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.views import primary_of
 from herdr.store.connection import Store
@@ -20,7 +21,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     subject: str
     value: float | None
-    verdict: str | None
+    verdict: VerdictWord | None
     at: str
     tokens: int
 
@@ -30,7 +31,7 @@ class MetricSeries(msgspec.Struct, frozen=True, kw_only=True):
 
     project: str
     metric: str
-    direction: str
+    direction: Direction
     moments: list[Moment]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from herdr.api import SETTINGS, HerdrError
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import Session, warn
+from herdr_polyresearch.commands.project import Project, warn
 from herdr_polyresearch.commands.sync import run_sync
 from herdr_polyresearch.protocol.blocks import AdminNoteBlock, ReleaseBlock
 from herdr_polyresearch.protocol.clean import clean_value
@@ -29,19 +29,19 @@ def admin() -> None:
 @click.option("--note", default="Lead repair released the stale or invalid claim", show_default=True)
 def release_claim(issue: int, node: str, reason: Reason, note: str) -> None:
     """Release a node's claim for it, expired or not."""
-    session = Session()
-    session.as_lead()
-    thesis = session.thesis(issue)
+    project = Project()
+    project.as_lead()
+    thesis = project.thesis(issue)
     if thesis.holder is None or thesis.holder.node != node:
         held = f"`{thesis.holder.node}` holds it" if thesis.holder else "nobody holds it"
         raise GuardError(f"node `{node}` holds no claim of thesis #{issue}: {held}", fix="polyresearch status")
-    if not session.dry_run:
+    if not project.dry_run:
         target = f"thesis #{issue} node `{node}`"
-        session.post(issue, AdminNoteBlock(action="release_claim", target=target, note=_note(note)))
-        session.post(issue, ReleaseBlock(thesis=issue, node=node, reason=reason))
-    done = "Would release" if session.dry_run else "Released"
+        project.post(issue, AdminNoteBlock(action="release_claim", target=target, note=_note(note)))
+        project.post(issue, ReleaseBlock(thesis=issue, node=node, reason=reason))
+    done = "Would release" if project.dry_run else "Released"
     data = {"action": "release_claim", "issue": issue, "node": node}
-    tell(session, data, f"{done} the claim of node `{node}` on thesis #{issue} (reason `{reason}`).")
+    tell(project, data, f"{done} the claim of node `{node}` on thesis #{issue} (reason `{reason}`).")
 
 
 @command("acknowledge-invalid")
@@ -50,15 +50,15 @@ def release_claim(issue: int, node: str, reason: Reason, note: str) -> None:
 @click.option("--withdraw", is_flag=True, help="It is an attempt that counts: take it back.")
 def acknowledge_invalid(comment_id: int, note: str, withdraw: bool) -> None:
     """Say that a finding was seen, so that the audit is clean of it; the comment still does not count."""
-    session = Session()
-    session.as_lead()
-    finding = _finding(session, comment_id, withdraw=withdraw)
+    project = Project()
+    project.as_lead()
+    finding = _finding(project, comment_id, withdraw=withdraw)
     block = acknowledgement(finding, _note(note))
-    if not session.dry_run and finding.number is not None:
-        session.post(finding.number, block)
-    done = "Would acknowledge" if session.dry_run else "Acknowledged"
+    if not project.dry_run and finding.number is not None:
+        project.post(finding.number, block)
+    done = "Would acknowledge" if project.dry_run else "Acknowledged"
     data = {"action": "acknowledge_invalid", "comment_id": comment_id, "scope": block.target}
-    tell(session, data, f"{done} comment {comment_id} on {block.target}.")
+    tell(project, data, f"{done} comment {comment_id} on {block.target}.")
 
 
 @command("reopen-thesis")
@@ -66,20 +66,20 @@ def acknowledge_invalid(comment_id: int, note: str, withdraw: bool) -> None:
 @click.option("--note", default="Lead repair reopened the thesis", show_default=True)
 def reopen_thesis(issue: int, note: str) -> None:
     """Open a closed thesis again; what was decided stays decided."""
-    session = Session()
-    session.as_lead()
-    thesis = session.thesis(issue)
+    project = Project()
+    project.as_lead()
+    thesis = project.thesis(issue)
     if thesis.open:
         raise GuardError(f"thesis #{issue} is open", fix="polyresearch status")
     if thesis.phase in ("resolved", "exhausted"):
         warn(
             f"thesis #{issue} stays {thesis.outcome or thesis.phase} and cannot be claimed: generate a successor"
         )
-    if not session.dry_run:
-        session.forge.reopen_issue(issue)
-        session.post(issue, AdminNoteBlock(action="reopen_thesis", target=f"thesis #{issue}", note=_note(note)))
-    done = "Would reopen" if session.dry_run else "Reopened"
-    tell(session, {"action": "reopen_thesis", "issue": issue}, f"{done} thesis #{issue}.")
+    if not project.dry_run:
+        project.forge.reopen_issue(issue)
+        project.post(issue, AdminNoteBlock(action="reopen_thesis", target=f"thesis #{issue}", note=_note(note)))
+    done = "Would reopen" if project.dry_run else "Reopened"
+    tell(project, {"action": "reopen_thesis", "issue": issue}, f"{done} thesis #{issue}.")
 
 
 @command("reconcile-ledger")
@@ -93,13 +93,13 @@ def _note(text: str) -> str:
     return clean_value(text).rstrip(".") or "Lead repair"
 
 
-def _finding(session: Session, comment_id: int, *, withdraw: bool) -> Finding:
+def _finding(project: Project, comment_id: int, *, withdraw: bool) -> Finding:
     """Return what is to be acknowledged: a finding, or with `withdraw` an attempt that counts."""
-    known = (*session.state.findings, *session.state.disputed)
+    known = (*project.state.findings, *project.state.disputed)
     found = next((one for one in known if one.comment_id == comment_id), None)
     if found is not None:
         return found
-    attempts = [a for t in session.state.theses for a in t.attempts if a.comment_id == comment_id]
+    attempts = [a for t in project.state.theses for a in t.attempts if a.comment_id == comment_id]
     if not attempts:
         raise HerdrError(f"no audit finding is about comment {comment_id}", fix="polyresearch audit lists them")
     if not withdraw:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.measured import check_measured, finite, mean_of
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import metric as shown
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.places import free_attempt
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import Session, warn
+from herdr_polyresearch.commands.project import Project, warn
+from herdr_polyresearch.commands.workplace import free_attempt
 from herdr_polyresearch.protocol.blocks import Annotation, AnnotationBlock, AttemptBlock, ReleaseBlock
 from herdr_polyresearch.protocol.clean import clean_text, clean_value
 from herdr_polyresearch.protocol.model import Thesis
@@ -53,12 +53,12 @@ def attempt(
     notes = _annotations(annotations)
     if not clean_value(summary):
         raise click.BadParameter("it is empty", param_hint="--summary")
-    session = Session()
-    node = session.as_contributor("record attempts").node_id
-    thesis = held_thesis(session, issue, node)
-    branch = _branch(session, thesis)
-    _check_commit(session, branch, observation)
-    check_measured(session.program, value, baseline, observation, several=len(runs) >= 3)
+    project = Project()
+    node = project.as_contributor("record attempts").node_id
+    thesis = held_thesis(project, issue, node)
+    branch = _branch(project, thesis)
+    _check_commit(project, branch, observation)
+    check_measured(project.program, value, baseline, observation, several=len(runs) >= 3)
     block = AttemptBlock(
         thesis=issue,
         branch=branch,
@@ -68,17 +68,17 @@ def attempt(
         summary=_with_range(summary, runs),
         annotations=notes,
         runs=runs,
-        commit=session.checkout.head,
+        commit=project.checkout.head,
     )
-    if not session.dry_run:
-        session.post(issue, block)
+    if not project.dry_run:
+        project.post(issue, block)
     number = len(thesis.attempts) + 1
-    done = "Would record" if session.dry_run else "Recorded"
+    done = "Would record" if project.dry_run else "Recorded"
     said = [f"{done} attempt {number} for thesis #{issue} on `{branch}` ({shown(value)} vs {shown(baseline)})."]
     if notes:
         said.append(f"Included {len(notes)} structured annotation(s).")
     stem = thesis_branch(issue, thesis.issue.title)
-    following = f"git checkout -b {free_attempt(session.checkout, thesis)} {stem}"
+    following = f"git checkout -b {free_attempt(project.checkout, thesis)} {stem}"
     said.append(f"NEXT: polyresearch submit {issue}" if observation == "improved" else f"NEXT: {following}")
     data = {
         "issue": issue,
@@ -90,7 +90,7 @@ def attempt(
         "runs": list(runs),
         "commit": block.commit,
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
 @command()
@@ -101,13 +101,13 @@ def annotate(issue: int, text: str) -> None:
     text = sys.stdin.read() if text == "-" else text
     if not clean_text(text):
         raise click.BadParameter("it is empty", param_hint="--text")
-    session = Session()
-    node = session.node.node_id
-    session.thesis(issue)
-    if not session.dry_run:
-        session.post(issue, AnnotationBlock(thesis=issue, node=node, text=text))
-    done = "Would annotate" if session.dry_run else "Annotated"
-    tell(session, {"issue": issue, "node": node}, f"{done} thesis #{issue} for node `{node}`.")
+    project = Project()
+    node = project.node.node_id
+    project.thesis(issue)
+    if not project.dry_run:
+        project.post(issue, AnnotationBlock(thesis=issue, node=node, text=text))
+    done = "Would annotate" if project.dry_run else "Annotated"
+    tell(project, {"issue": issue, "node": node}, f"{done} thesis #{issue} for node `{node}`.")
 
 
 @command()
@@ -115,24 +115,24 @@ def annotate(issue: int, text: str) -> None:
 @click.option("--reason", type=click.Choice(REASONS), required=True)
 def release(issue: int, reason: Reason) -> None:
     """Give a claim up without a candidate."""
-    session = Session()
-    node = session.node.node_id
-    held_thesis(session, issue, node, over=True)
-    if not session.dry_run:
-        session.post(issue, ReleaseBlock(thesis=issue, node=node, reason=reason))
-    done = "Would release" if session.dry_run else "Released"
+    project = Project()
+    node = project.node.node_id
+    held_thesis(project, issue, node, over=True)
+    if not project.dry_run:
+        project.post(issue, ReleaseBlock(thesis=issue, node=node, reason=reason))
+    done = "Would release" if project.dry_run else "Released"
     said = [f"{done} thesis #{issue} for node `{node}` (reason `{reason}`)."]
-    path = next((p for p in _worktrees(session) if belongs(p[1], issue)), None)
-    if path and not session.dry_run:
-        said.append(f"NEXT: cd {session.checkout.main} && git worktree remove {path[0]}")
-    tell(session, {"issue": issue, "node": node, "reason": reason}, "\n".join(said))
+    path = next((p for p in _worktrees(project) if belongs(p[1], issue)), None)
+    if path and not project.dry_run:
+        said.append(f"NEXT: cd {project.checkout.main} && git worktree remove {path[0]}")
+    tell(project, {"issue": issue, "node": node, "reason": reason}, "\n".join(said))
 
 
-def held_thesis(session: Session, number: int, node: str, *, over: bool = False) -> Thesis:
+def held_thesis(project: Project, number: int, node: str, *, over: bool = False) -> Thesis:
     """Return a thesis that this node holds.
 
     Args:
-        session: ours.
+        project: ours.
         number: the thesis.
         node: this node.
         over: whether the claim may have expired, and the thesis be closed or decided.
@@ -140,7 +140,7 @@ def held_thesis(session: Session, number: int, node: str, *, over: bool = False)
     Raises:
         GuardError: it is closed, another node's, nobody's, or the claim has expired.
     """
-    thesis = session.thesis(number)
+    thesis = project.thesis(number)
     holder = thesis.holder
     if not over and (not thesis.open or thesis.phase == "resolved"):
         raise GuardError(
@@ -152,9 +152,9 @@ def held_thesis(session: Session, number: int, node: str, *, over: bool = False)
             f"thesis #{number} is claimed {whose} this node, `{node}`",
             fix=f"polyresearch claim {number}, or set POLYRESEARCH_NODE_ID to the node that claimed it",
         )
-    if holder.author != session.login:
+    if holder.author != project.login:
         raise GuardError(
-            f"`{node}` claimed thesis #{number} as {holder.author}, and you are {session.login}",
+            f"`{node}` claimed thesis #{number} as {holder.author}, and you are {project.login}",
             fix=f"act as {holder.author}",
         )
     if holder.expired and not over:
@@ -165,10 +165,10 @@ def held_thesis(session: Session, number: int, node: str, *, over: bool = False)
     return thesis
 
 
-def _branch(session: Session, thesis: Thesis) -> str:
+def _branch(project: Project, thesis: Thesis) -> str:
     """Return the branch that we are on, when it is one for a new attempt at this thesis."""
-    number, branch = thesis.number, session.checkout.branch
-    name = free_attempt(session.checkout, thesis)
+    number, branch = thesis.number, project.checkout.branch
+    name = free_attempt(project.checkout, thesis)
     following = f"git checkout -b {name}"
     if branch is None or not belongs(branch, number):
         raise GuardError(
@@ -185,11 +185,11 @@ def _branch(session: Session, thesis: Thesis) -> str:
     return branch
 
 
-def _check_commit(session: Session, branch: str, observation: Observation) -> None:
+def _check_commit(project: Project, branch: str, observation: Observation) -> None:
     """See that what was measured is what is committed; for an improvement that is a must."""
-    dirty = session.checkout.dirty
-    tip = session.tip
-    empty = tip is not None and session.checkout.is_ancestor(session.checkout.head, tip)
+    dirty = project.checkout.dirty
+    tip = project.tip
+    empty = tip is not None and project.checkout.is_ancestor(project.checkout.head, tip)
     problem = None
     if dirty:
         problem = f"{', '.join(dirty[:5])} differs from the last commit, so that is not what was measured"
@@ -219,10 +219,10 @@ def _annotations(text: str | None) -> tuple[Annotation, ...]:
     return notes
 
 
-def _worktrees(session: Session) -> list[tuple[str, str]]:
+def _worktrees(project: Project) -> list[tuple[str, str]]:
     """Every worktree with its branch."""
     found = []
-    for entry in (session.checkout.git.ask("worktree", "list", "--porcelain") or "").split("\n\n"):
+    for entry in (project.checkout.git.ask("worktree", "list", "--porcelain") or "").split("\n\n"):
         fields = dict(row.partition(" ")[::2] for row in entry.splitlines())
         found.append((fields.get("worktree", ""), fields.get("branch", "").removeprefix("refs/heads/")))
     return found

@@ -10,11 +10,11 @@ import msgspec
 
 from herdr.api import HerdrError
 from herdr_polyresearch.commands.duties import refuse_while_blocked
+from herdr_polyresearch.commands.errors import GuardError, LostRaceError
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import line, tell
-from herdr_polyresearch.commands.places import Place, free_attempt, make_worktree, take_back, use_checkout
-from herdr_polyresearch.commands.problems import GuardError, LostRaceError
-from herdr_polyresearch.commands.session import Session, warn
+from herdr_polyresearch.commands.project import Project, warn
+from herdr_polyresearch.commands.workplace import Workplace, free_attempt, make_worktree, take_back, use_checkout
 from herdr_polyresearch.forge.base import Comment, WriteUnknownError
 from herdr_polyresearch.protocol.blocks import ClaimBlock, ReleaseBlock
 from herdr_polyresearch.protocol.model import Thesis
@@ -45,39 +45,39 @@ def claim(issue: int, no_worktree: bool) -> None:
 
     The exit status is 4 when another node has it, also when that came to light only after the claim was posted.
     """
-    session = Session()
-    node = session.as_contributor("claim").node_id
-    thesis = session.thesis(issue)
-    refuse_while_blocked(session, "contributor", "claim")
-    found = _claim(session, thesis, node, worktree=not no_worktree)
+    project = Project()
+    node = project.as_contributor("claim").node_id
+    thesis = project.thesis(issue)
+    refuse_while_blocked(project, "contributor", "claim")
+    found = _claim(project, thesis, node, worktree=not no_worktree)
     where = f" in worktree `{found.path}`" if found.path else ""
-    done = "Would claim" if session.dry_run else "Claimed"
+    done = "Would claim" if project.dry_run else "Claimed"
     said = [f"{done} thesis #{issue} as node `{node}` on branch `{found.branch}`{where}."]
-    if not session.dry_run:
+    if not project.dry_run:
         enter = f"cd {found.path} && " if found.path else ""
         stem = thesis_branch(issue, thesis.issue.title)
         recorded = {attempt.branch for attempt in thesis.attempts}
-        following = f"git checkout -b {free_attempt(session.checkout, thesis)} {stem}"
+        following = f"git checkout -b {free_attempt(project.checkout, thesis)} {stem}"
         if found.branch != stem and found.branch not in recorded:
             following = f"git status; `{found.branch}` has no attempt on record yet"
         said.append(f"NEXT: {enter}{following}")
-    tell(session, found.as_json(), "\n".join(said))
+    tell(project, found.as_json(), "\n".join(said))
 
 
 @command("batch-claim")
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many theses.")
 def batch_claim(count: int) -> None:
     """Claim several theses, the oldest first; duties are looked at once, before the first."""
-    session = Session()
-    node = session.as_contributor("claim").node_id
-    refuse_while_blocked(session, "contributor", "batch-claim")
-    before = sum(c.node == node for t in session.state.theses for c in t.active_claims)
+    project = Project()
+    node = project.as_contributor("claim").node_id
+    refuse_while_blocked(project, "contributor", "batch-claim")
+    before = sum(c.node == node for t in project.state.theses for c in t.active_claims)
     found: list[Claimed] = []
-    for thesis in open_to(session.state, node):
+    for thesis in open_to(project.state, node):
         if len(found) == count:
             break
         try:
-            found.append(_claim(session, thesis, node, worktree=True))
+            found.append(_claim(project, thesis, node, worktree=True))
         except LostRaceError as lost:
             warn(lost.message)
         except HerdrError as error:
@@ -93,40 +93,40 @@ def batch_claim(count: int) -> None:
         "claims": [one.as_json() for one in found],
     }
     if not found:
-        tell(session, data, f"No claimable theses available for node `{node}` (requested {count}).")
+        tell(project, data, f"No claimable theses available for node `{node}` (requested {count}).")
         return
-    done = "Would claim" if session.dry_run else "Claimed"
+    done = "Would claim" if project.dry_run else "Claimed"
     said = [f"{done} {len(found)} of {count} requested thesis slots for node `{node}` ({before} active before)."]
     said += [f"  - thesis #{one.issue} on branch `{one.branch}` in worktree `{one.path}`" for one in found]
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
-def _claim(session: Session, thesis: Thesis, node: str, *, worktree: bool) -> Claimed:
-    """Claim one thesis: make its place, post, and look who won."""
+def _claim(project: Project, thesis: Thesis, node: str, *, worktree: bool) -> Claimed:
+    """Claim one thesis: make its workplace, post, and look who won."""
     number, issue = thesis.number, thesis.issue
-    _check(session, thesis, number, node)
+    _check(project, thesis, number, node)
     branch = thesis_branch(number, issue.title)
-    path = session.checkout.main / worktree_name(number, issue.title) if worktree else None
-    if not session.dry_run:
-        base = session.tip
+    path = project.checkout.main / worktree_name(number, issue.title) if worktree else None
+    if not project.dry_run:
+        base = project.tip
         if base is None:
             raise GuardError(
-                f"{session.default_branch} has no commit", fix=f"git push origin {session.default_branch}"
+                f"{project.default_branch} has no commit", fix=f"git push origin {project.default_branch}"
             )
-        with session.checkout.locked():
+        with project.checkout.locked():
             # Somebody may have claimed it since everything was read; asking again keeps lost races rare.
-            latest = session.reread(number)
-            _check(session, latest, number, node)
+            latest = project.reread(number)
+            _check(project, latest, number, node)
             if worktree:
-                place = make_worktree(session.checkout, issue, base, node)
+                workplace = make_worktree(project.checkout, issue, base, node)
             else:
-                place = use_checkout(session.checkout, issue, base)
-            _win(session, latest or thesis, node, place)
-            branch, path = place.branch, place.path
+                workplace = use_checkout(project.checkout, issue, base)
+            _win(project, latest or thesis, node, workplace)
+            branch, path = workplace.branch, workplace.path
     return Claimed(issue=number, title=line(issue.title), node=node, branch=branch, path=path)
 
 
-def _check(session: Session, thesis: Thesis | None, number: int, node: str) -> None:
+def _check(project: Project, thesis: Thesis | None, number: int, node: str) -> None:
     """Let a thesis pass that this node can claim now.
 
     Raises:
@@ -147,14 +147,14 @@ def _check(session: Session, thesis: Thesis | None, number: int, node: str) -> N
             )
         raise GuardError(refusal or f"thesis #{number} not found", fix="polyresearch status shows what is free")
     held = thesis.holder
-    if held and held.author != session.login and session.login != session.program.lead_github_login:
+    if held and held.author != project.login and project.login != project.program.lead_github_login:
         raise GuardError(
             f"the claim of node `{held.node}` on thesis #{number} has expired and was not released yet",
             fix="wait for the lead's polyresearch sync, which releases it",
         )
 
 
-def _win(session: Session, thesis: Thesis, node: str, place: Place) -> None:
+def _win(project: Project, thesis: Thesis, node: str, workplace: Workplace) -> None:
     """Post the claim, and see whether it is the one that counts; otherwise nothing is left of it here.
 
     Raises:
@@ -164,18 +164,18 @@ def _win(session: Session, thesis: Thesis, node: str, place: Place) -> None:
         if thesis.holder:
             # It has expired. Until it is released no reader counts another claim.
             release = ReleaseBlock(thesis=thesis.number, node=thesis.holder.node, reason="timeout")
-            session.post(thesis.number, release)
-        posted = _post(session, thesis.number, node)
+            project.post(thesis.number, release)
+        posted = _post(project, thesis.number, node)
     except BaseException:
-        take_back(session.checkout, place)
+        take_back(project.checkout, workplace)
         raise
-    found = session.reread(thesis.number, posted)
+    found = project.reread(thesis.number, posted)
     holder = found.holder if found else None
     if holder and (
-        holder.comment_id == posted.id if posted else (holder.node, holder.author) == (node, session.login)
+        holder.comment_id == posted.id if posted else (holder.node, holder.author) == (node, project.login)
     ):
         return
-    take_back(session.checkout, place)
+    take_back(project.checkout, workplace)
     if holder is None and posted is None:
         raise HerdrError(f"the claim of thesis #{thesis.number} did not land", fix="try again")
     other = f"node `{holder.node}` was faster" if holder else "it was closed or decided meanwhile"
@@ -185,10 +185,10 @@ def _win(session: Session, thesis: Thesis, node: str, place: Place) -> None:
     )
 
 
-def _post(session: Session, number: int, node: str) -> Comment | None:
+def _post(project: Project, number: int, node: str) -> Comment | None:
     """Post a claim; None when nobody can say whether it landed."""
     try:
-        return session.post(number, ClaimBlock(thesis=number, node=node))
+        return project.post(number, ClaimBlock(thesis=number, node=node))
     except WriteUnknownError as error:
         warn(f"{error.message}; looking whether it did")
         return None

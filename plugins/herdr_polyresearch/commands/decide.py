@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.lead import assign_maintainer, carry_out, check_clean, finish
 from herdr_polyresearch.commands.merges import before_merges
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.protocol.decide import MESSAGES, Verdict
 from herdr_polyresearch.protocol.decide import decide as find_verdict
 from herdr_polyresearch.protocol.model import Candidate
@@ -22,37 +22,37 @@ def decide(pr: int) -> None:
 
     A decide that was interrupted is finished by the next one.
     """
-    session = Session()
-    session.as_lead()
-    candidate, thesis = session.candidate(pr)
-    left = finish(session, candidate, thesis)
+    project = Project()
+    project.as_lead()
+    candidate, thesis = project.candidate(pr)
+    left = finish(project, candidate, thesis)
     if candidate.decision and left:
-        done = "Would finish" if session.dry_run else "Finished"
+        done = "Would finish" if project.dry_run else "Finished"
         outcome, confirmations = candidate.decision.outcome, candidate.decision.confirmations
         said = f"{done} the decision `{outcome}` on PR #{pr}: {', '.join(left)}."
     else:
-        check_clean(session, "decide candidates")
-        heads = session.checkout.bases(session.tip) if session.tip else None
+        check_clean(project, "decide candidates")
+        heads = project.checkout.bases(project.tip) if project.tip else None
         found = find_verdict(
-            session.state, session.program, session.ledger, pr, heads, _merged(session, candidate)
+            project.state, project.program, project.ledger, pr, heads, _merged(project, candidate)
         )
         if not isinstance(found, Verdict):
             if found in ("maintainer_pending", "maintainer_rejected"):
-                assign_maintainer(session, pr, candidate.pull.assignees)
+                assign_maintainer(project, pr, candidate.pull.assignees)
             message, fix = MESSAGES[found]
             raise GuardError(f"PR #{pr} cannot be decided: {message}", fix=fix.replace("<pr>", str(pr)))
-        if not session.dry_run:
-            carry_out(session, candidate, thesis, found)
+        if not project.dry_run:
+            carry_out(project, candidate, thesis, found)
         outcome, confirmations = found.outcome, found.confirmations
-        done = "would be decided" if session.dry_run else "decided"
+        done = "would be decided" if project.dry_run else "decided"
         said = f"PR #{pr} on thesis #{thesis.number} {done} as `{outcome}`.\nNEXT: polyresearch sync"
     data = {"pr": pr, "thesis": thesis.number, "outcome": outcome, "confirmations": confirmations}
-    tell(session, data, said)
+    tell(project, data, said)
 
 
-def _merged(session: Session, candidate: Candidate) -> tuple[str, ...]:
+def _merged(project: Project, candidate: Candidate) -> tuple[str, ...]:
     """What the candidate's branch was before the default branch was merged into it, as git knows it here."""
-    pull, tip = candidate.pull, session.tip
-    if tip is None or not session.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
+    pull, tip = candidate.pull, project.tip
+    if tip is None or not project.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
         return ()
-    return before_merges(session.checkout, pull.head_sha, tip)
+    return before_merges(project.checkout, pull.head_sha, tip)

@@ -6,10 +6,10 @@ from typing import Literal
 
 import click
 
+from herdr_polyresearch.commands.errors import BlockedError
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import duty_json, duty_line, tell
-from herdr_polyresearch.commands.problems import BlockedError
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.protocol.duties import duties as find_duties
 
 
@@ -19,8 +19,8 @@ def duties() -> None:
 
     The exit status is 3 when something has to be done first.
     """
-    session = Session()
-    found = find_duties(session.state, session.program, session.ledger, session.login, session.node_id)
+    project = Project()
+    found = find_duties(project.state, project.program, project.ledger, project.login, project.node_id)
     said = []
     if found.blocking:
         said += ["BLOCKING (resolve before continuing):", *(f"  {duty_line(duty)}" for duty in found.blocking)]
@@ -33,18 +33,18 @@ def duties() -> None:
         "advisory": [duty_json(duty) for duty in found.advisory],
         "clean": found.clean,
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
     if found.blocking:
         click.get_current_context().exit(BlockedError.exit_code)
 
 
 def refuse_while_blocked(
-    session: Session, role: Literal["contributor", "lead"], what: str, only: frozenset[str] | None = None
+    project: Project, role: Literal["contributor", "lead"], what: str, only: frozenset[str] | None = None
 ) -> None:
     """Go on only when no duty of that role comes first.
 
     Args:
-        session: ours.
+        project: ours.
         role: whose duties count.
         what: what was asked for, for the message.
         only: the categories that count; all when None.
@@ -52,7 +52,7 @@ def refuse_while_blocked(
     Raises:
         BlockedError: there are some.
     """
-    found = find_duties(session.state, session.program, session.ledger, session.login, session.node_id)
+    found = find_duties(project.state, project.program, project.ledger, project.login, project.node_id)
     first = [duty for duty in found.blocking_for(role) if only is None or duty.category in only]
     if first:
         listed = "".join(f"\n  {duty_line(duty)}" for duty in first)

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from herdr.api import HerdrError
-from herdr_polyresearch.commands.forge_text import show_json
 from herdr_polyresearch.commands.options import command
-from herdr_polyresearch.commands.output import plain
-from herdr_polyresearch.commands.session import option
+from herdr_polyresearch.commands.output import plain, show_json
+from herdr_polyresearch.commands.project import option
 from herdr_polyresearch.protocol.explain import explain as find_explanation
 
 

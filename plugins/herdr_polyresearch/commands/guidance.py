@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import line, metric, tell
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.protocol.guidance import NearMiss, Remark, read_guidance
 from herdr_polyresearch.protocol.model import Guidance
 
@@ -15,8 +15,8 @@ def guidance() -> None:
 
     Only the maintainer's reasons steer. Notes and summaries are data from anybody.
     """
-    session = Session()
-    reading = read_guidance(session.state, session.program)
+    project = Project()
+    reading = read_guidance(project.state, project.program)
     parts = (
         ("Maintainer wants more of:", [_word(said) for said in reading.approvals if said.reason]),
         ("Maintainer rejected:", [_word(said) for said in reading.rejections]),
@@ -26,7 +26,7 @@ def guidance() -> None:
     )
     said = [text for title, rows in parts if rows for text in (title, *(f"  {row}" for row in rows))]
     data = {
-        "repo": session.state.repo.full_name,
+        "repo": project.state.repo.full_name,
         "approvals": [_word_json(said) for said in reading.approvals],
         "rejections": [_word_json(said) for said in reading.rejections],
         "annotations": [
@@ -52,7 +52,7 @@ def guidance() -> None:
             for miss in reading.near_misses
         ],
     }
-    tell(session, data, "\n".join(said) or "Nobody said anything yet, and nothing came close.")
+    tell(project, data, "\n".join(said) or "Nobody said anything yet, and nothing came close.")
 
 
 def _word(said: Guidance) -> str:

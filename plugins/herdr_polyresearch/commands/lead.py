@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from herdr.api import HerdrError
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.output import finding_line
-from herdr_polyresearch.commands.problems import GuardError
+from herdr_polyresearch.commands.project import Project, warn
 from herdr_polyresearch.commands.publish import shared_base
-from herdr_polyresearch.commands.session import Session, warn
 from herdr_polyresearch.forge.base import ConflictError, StaleHeadError
 from herdr_polyresearch.protocol.broken import broken_lines
 from herdr_polyresearch.protocol.decide import Action, Verdict, decision_block, unfinished, verdict
@@ -16,7 +16,7 @@ from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.words import Outcome
 
 
-def check_ledger(session: Session, ledger: Ledger) -> None:
+def check_ledger(project: Project, ledger: Ledger) -> None:
     """See that results.tsv can be trusted.
 
     Raises:
@@ -25,34 +25,34 @@ def check_ledger(session: Session, ledger: Ledger) -> None:
     broken = broken_lines(ledger)
     if broken:
         raise GuardError(
-            f"{FILE} on {session.default_branch} holds {len(broken)} lines that are no rows: {broken[0]!r}",
+            f"{FILE} on {project.default_branch} holds {len(broken)} lines that are no rows: {broken[0]!r}",
             fix="polyresearch admin reconcile-ledger, which writes anew what the comments record; "
             f"correct any other line of {FILE} by hand, commit and push it",
         )
 
 
-def check_clean(session: Session, what: str) -> None:
+def check_clean(project: Project, what: str) -> None:
     """See that the audit is clean and results.tsv current, as the text asks before the lead does anything else.
 
     Raises:
         GuardError: they are not, or the default branch here is not what origin has.
     """
-    _ = session.tip  # which fetches it
-    shared_base(session.checkout, session.default_branch)
-    check_ledger(session, session.ledger)
-    found = blocking(session.state)
+    _ = project.tip  # which fetches it
+    shared_base(project.checkout, project.default_branch)
+    check_ledger(project, project.ledger)
+    found = blocking(project.state)
     if found:
         listed = "".join(f"\n  {finding_line(one)}" for one in found)
         raise GuardError(
             f"you cannot {what} while the audit has findings:{listed}",
             fix=f"polyresearch admin acknowledge-invalid {found[0].comment_id} --note …",
         )
-    missing = missing_rows(session.state, session.ledger)
+    missing = missing_rows(project.state, project.ledger)
     if missing:
         raise GuardError(f"you cannot {what} while {FILE} lacks {len(missing)} rows", fix="polyresearch sync")
 
 
-def carry_out(session: Session, candidate: Candidate, thesis: Thesis, found: Verdict) -> None:
+def carry_out(project: Project, candidate: Candidate, thesis: Thesis, found: Verdict) -> None:
     """Do what a verdict entails, in its order; whatever is done already when it stops is not done twice.
 
     Raises:
@@ -60,46 +60,46 @@ def carry_out(session: Session, candidate: Candidate, thesis: Thesis, found: Ver
     """
     for action in found.actions:
         if action == "post_decision":
-            session.post(*decision_block(candidate, thesis, found))
+            project.post(*decision_block(candidate, thesis, found))
         else:
-            _act(session, candidate, thesis, action, found.outcome)
+            _act(project, candidate, thesis, action, found.outcome)
 
 
-def finish(session: Session, candidate: Candidate, thesis: Thesis) -> tuple[Action, ...]:
+def finish(project: Project, candidate: Candidate, thesis: Thesis) -> tuple[Action, ...]:
     """Do what a decision that is posted still lacks; gives what that was."""
     actions = unfinished(candidate, thesis)
-    if candidate.decision and not session.dry_run:
+    if candidate.decision and not project.dry_run:
         for action in actions:
-            _act(session, candidate, thesis, action, candidate.decision.outcome)
+            _act(project, candidate, thesis, action, candidate.decision.outcome)
     return actions
 
 
-def reject(session: Session, candidate: Candidate, thesis: Thesis) -> None:
+def reject(project: Project, candidate: Candidate, thesis: Thesis) -> None:
     """Decide a candidate that failed the policy check."""
-    carry_out(session, candidate, thesis, verdict("policy_rejection", 0))
+    carry_out(project, candidate, thesis, verdict("policy_rejection", 0))
 
 
-def assign_maintainer(session: Session, number: int, assignees: tuple[str, ...]) -> None:
+def assign_maintainer(project: Project, number: int, assignees: tuple[str, ...]) -> None:
     """Assign an issue or pull request to the maintainer, whose word it waits for."""
-    maintainer = session.program.maintainer_github_login
-    if maintainer is None or maintainer in assignees or session.dry_run:
+    maintainer = project.program.maintainer_github_login
+    if maintainer is None or maintainer in assignees or project.dry_run:
         return
     try:
-        session.forge.assign(number, [maintainer])
+        project.forge.assign(number, [maintainer])
     except HerdrError as error:
         # The maintainer's word is what counts; an assignment only helps to find what waits for it.
         warn(f"#{number} was not assigned to {maintainer}: {error.message}")
 
 
-def _act(session: Session, candidate: Candidate, thesis: Thesis, action: Action, outcome: Outcome) -> None:
+def _act(project: Project, candidate: Candidate, thesis: Thesis, action: Action, outcome: Outcome) -> None:
     pull = candidate.pull
     if action == "close_pr":
-        session.forge.close_pr(pull.number)
+        project.forge.close_pr(pull.number)
     elif action == "close_issue":
-        session.forge.close_issue(thesis.number, reason="completed" if outcome == "accepted" else "not_planned")
+        project.forge.close_issue(thesis.number, reason="completed" if outcome == "accepted" else "not_planned")
     elif action == "merge_pr":
         try:
-            session.forge.merge_pr(pull.number, expected_sha=pull.head_sha)
+            project.forge.merge_pr(pull.number, expected_sha=pull.head_sha)
         except StaleHeadError as error:
             raise GuardError(
                 f"{error.message}; nothing was decided", fix=f"polyresearch policy-check {pull.number}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from herdr_polyresearch.commands.session import warn
+from herdr_polyresearch.commands.project import warn
 from herdr_polyresearch.protocol.decide import exceeds
 from herdr_polyresearch.protocol.program import Program
 from herdr_polyresearch.protocol.scalars import mean, read_float, show_metric, trim

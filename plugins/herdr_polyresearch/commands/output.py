@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 import msgspec
 
-from herdr_polyresearch.commands.forge_text import CONTROLS, show_json
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.protocol.duties import Duty
 from herdr_polyresearch.protocol.model import Finding
 from herdr_polyresearch.protocol.scalars import show_exactly, show_metric
 
+# What a terminal would act on, or what turns a line around: texts of a forge are anybody's.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
-def tell(session: Session, data: dict[str, Any], said: str) -> None:
+
+def show_json(data: object) -> None:
+    """Print data as JSON, indented."""
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+
+
+def tell(project: Project, data: dict[str, Any], said: str) -> None:
     """Print an answer, as JSON when that was asked for; a dry run says so in both."""
-    if session.json:
-        show_json({**data, "dry_run": True} if session.dry_run else data)
+    if project.json:
+        show_json({**data, "dry_run": True} if project.dry_run else data)
     else:
         click.echo(plain(said))
 

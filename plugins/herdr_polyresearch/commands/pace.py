@@ -11,7 +11,7 @@ import msgspec
 from herdr_polyresearch.commands.machine import Budget, Hardware, budget, look
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.session import Session, now
+from herdr_polyresearch.commands.project import Project, now
 from herdr_polyresearch.forge.base import RateStatus
 from herdr_polyresearch.protocol.pace import Quota, Throughput, quota, throughput
 
@@ -22,17 +22,17 @@ def pace() -> None:
 
     The exit status is 75 when the forge's quota is not enough for one more command.
     """
-    session = Session()
-    node, state = session.node, session.state
+    project = Project()
+    node, state = project.node, project.state
     done = throughput(state, node.node_id)
-    rate = session.forge.rate_status()
+    rate = project.forge.rate_status()
     reach = None
     if rate.remaining is not None:
-        reach = quota(len(state.theses), len(session.snapshot.pulls), rate.remaining)
+        reach = quota(len(state.theses), len(project.snapshot.pulls), rate.remaining)
     hardware = look()
     share = budget(hardware, node.capacity)
     said = ["Resource policy:", f"  {node.policy}", *_hardware_lines(hardware, share)]
-    said += _quota_lines(node.api_budget, rate, reach, len(state.theses), len(session.snapshot.pulls))
+    said += _quota_lines(node.api_budget, rate, reach, len(state.theses), len(project.snapshot.pulls))
     said += _throughput_lines(done)
     data = {
         "repo": state.repo.full_name,
@@ -41,7 +41,7 @@ def pace() -> None:
         "hardware": hardware,
         "budget": share,
         "api_budget": node.api_budget,
-        "rate_limit": _rate_json(session, rate, reach),
+        "rate_limit": _rate_json(project, rate, reach),
         "attempts_last_hour": done.attempts_last_hour,
         "attempts_last_4_hours": done.attempts_last_4_hours,
         "idle_minutes": done.idle_minutes,
@@ -49,23 +49,23 @@ def pace() -> None:
         "active_claims": done.active_claims,
         "resource_policy": node.policy,
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
     if reach and reach.exit_code:
         click.echo(f"RATE LIMITED: {_until(rate)} before continuing.", err=True)
         click.get_current_context().exit(reach.exit_code)
 
 
-def _rate_json(session: Session, rate: RateStatus, reach: Quota | None) -> dict[str, Any] | None:
+def _rate_json(project: Project, rate: RateStatus, reach: Quota | None) -> dict[str, Any] | None:
     if reach is None:
         return None
     return {
-        "configured_budget": session.node.api_budget,
+        "configured_budget": project.node.api_budget,
         "limit": rate.limit,
         "remaining": rate.remaining,
         "used": None if rate.limit is None or rate.remaining is None else rate.limit - rate.remaining,
         "resets_at": rate.resets_at,
-        "issue_count": len(session.state.theses),
-        "pull_request_count": len(session.snapshot.pulls),
+        "issue_count": len(project.state.theses),
+        "pull_request_count": len(project.snapshot.pulls),
         **{name: value for name, value in msgspec.structs.asdict(reach).items() if name != "exit_code"},
     }
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import click
 
 from herdr.api import HerdrError
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.lead import assign_maintainer, check_clean, finish, reject
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import PROGRAM_FILE, Session
+from herdr_polyresearch.commands.project import PROGRAM_FILE, Project
 from herdr_polyresearch.forge.base import ChangedFile
 from herdr_polyresearch.protocol.blocks import PolicyPassBlock
 from herdr_polyresearch.protocol.model import Candidate, Thesis
@@ -26,28 +26,28 @@ def policy_check(pr: int) -> None:
 
     Both names of a renamed file count, and so do modes, symbolic links and submodules.
     """
-    session = Session()
-    session.as_lead()
-    candidate, thesis = session.candidate(pr)
+    project = Project()
+    project.as_lead()
+    candidate, thesis = project.candidate(pr)
     if (
         candidate.decision
         and candidate.decision.outcome == "policy_rejection"
-        and finish(session, candidate, thesis)
+        and finish(project, candidate, thesis)
     ):
-        _tell(session, candidate, thesis, [])
+        _tell(project, candidate, thesis, [])
         return
-    check_clean(session, "check candidates")
-    _check_open(candidate, thesis, session.default_branch)
-    text = session.checkout.file(session.tip, PROGRAM_FILE) or session.program_text
-    found = check(read_surface(text), _changes(session, candidate))
-    if not session.dry_run:
+    check_clean(project, "check candidates")
+    _check_open(candidate, thesis, project.default_branch)
+    text = project.checkout.file(project.tip, PROGRAM_FILE) or project.program_text
+    found = check(read_surface(text), _changes(project, candidate))
+    if not project.dry_run:
         if found:
-            reject(session, candidate, thesis)
+            reject(project, candidate, thesis)
         else:
-            session.post(pr, PolicyPassBlock(thesis=thesis.number, candidate_sha=candidate.pull.head_sha))
-            if not session.program.auto_approve:
-                assign_maintainer(session, pr, candidate.pull.assignees)
-    _tell(session, candidate, thesis, found)
+            project.post(pr, PolicyPassBlock(thesis=thesis.number, candidate_sha=candidate.pull.head_sha))
+            if not project.program.auto_approve:
+                assign_maintainer(project, pr, candidate.pull.assignees)
+    _tell(project, candidate, thesis, found)
 
 
 def _check_open(candidate: Candidate, thesis: Thesis, default: str) -> None:
@@ -70,22 +70,22 @@ def _check_open(candidate: Candidate, thesis: Thesis, default: str) -> None:
         raise GuardError(problem, fix="polyresearch duties lists what is to be done")
 
 
-def _changes(session: Session, candidate: Candidate) -> Sequence[ChangedFile]:
+def _changes(project: Project, candidate: Candidate) -> Sequence[ChangedFile]:
     """What the candidate's present commit changes, by git, which knows modes and has no pages.
 
     Where the commit cannot be fetched the forge is asked, and asked again whether it is still the same commit.
     """
-    pull, checkout = candidate.pull, session.checkout
-    base = session.tip
+    pull, checkout = candidate.pull, project.checkout
+    base = project.tip
     if base and checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
         return checkout.changes(base, pull.head_sha)
-    if "changed_files" not in session.forge.capabilities:
+    if "changed_files" not in project.forge.capabilities:
         raise HerdrError(
             f"the commit {pull.head_sha[:12]} of PR #{pull.number} cannot be fetched",
             fix=f"git fetch origin {pull.head_ref}",
         )
-    changes = session.forge.changed_files(pull.number)
-    latest = session.forge.pull(pull.number).head_sha
+    changes = project.forge.changed_files(pull.number)
+    latest = project.forge.pull(pull.number).head_sha
     if latest != pull.head_sha:
         raise GuardError(
             f"PR #{pull.number} moved to {latest[:12]} while it was checked",
@@ -94,7 +94,7 @@ def _changes(session: Session, candidate: Candidate) -> Sequence[ChangedFile]:
     return changes
 
 
-def _tell(session: Session, candidate: Candidate, thesis: Thesis, found: Sequence[Violation]) -> None:
+def _tell(project: Project, candidate: Candidate, thesis: Thesis, found: Sequence[Violation]) -> None:
     number = candidate.pull.number
     decided = candidate.decision is not None
     passed = not found and not decided
@@ -109,10 +109,10 @@ def _tell(session: Session, candidate: Candidate, thesis: Thesis, found: Sequenc
     if decided:
         said = f"PR #{number} was rejected before; what was left to do is done."
     elif passed:
-        said = f"PR #{number} {'would pass' if session.dry_run else 'passed'} the editable-surface policy check."
+        said = f"PR #{number} {'would pass' if project.dry_run else 'passed'} the editable-surface policy check."
     else:
-        verb = "would fail" if session.dry_run else "failed"
+        verb = "would fail" if project.dry_run else "failed"
         said = (
             f"PR #{number} {verb} policy check. Violations: {', '.join(f'{v.path} ({v.reason})' for v in found)}"
         )
-    tell(session, data, said)
+    tell(project, data, said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.session import Session
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.git import Git
 from herdr_polyresearch.protocol.names import WORKTREES
 
@@ -12,10 +12,10 @@ from herdr_polyresearch.protocol.names import WORKTREES
 @command()
 def prune() -> None:
     """Have git forget worktrees whose folder is gone, and remove empty folders that are no worktrees."""
-    session = Session()
-    main = session.checkout.main
+    project = Project()
+    main = project.checkout.main
     git = Git(main)
-    if not session.dry_run:
+    if not project.dry_run:
         git.do("worktree", "prune")
     rows = git.do("worktree", "list", "--porcelain").splitlines()
     known = {row.removeprefix("worktree ") for row in rows if row.startswith("worktree ")}
@@ -28,9 +28,9 @@ def prune() -> None:
             skipped.append(str(path))
             continue
         removed.append(str(path))
-        if not session.dry_run:
+        if not project.dry_run:
             path.rmdir()
-    done = "Would remove" if session.dry_run else "Removed"
+    done = "Would remove" if project.dry_run else "Removed"
     said = [f"{done} {path}" for path in removed] + [f"Left {path}: it is not empty" for path in skipped]
     data = {"removed_directories": removed, "skipped_directories": skipped}
-    tell(session, data, "\n".join(said) or "There is nothing to prune.")
+    tell(project, data, "\n".join(said) or "There is nothing to prune.")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from herdr.api import HerdrError
 from herdr_polyresearch.commands.checkout import REMOTE, Checkout
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import warn
+from herdr_polyresearch.commands.errors import GuardError
+from herdr_polyresearch.commands.project import warn
 from herdr_polyresearch.git import Git
 from herdr_polyresearch.protocol.ledger import FILE
 

@@ -6,11 +6,11 @@ import click
 
 from herdr.api import HerdrError
 from herdr_polyresearch.commands.environment import env_sha
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.measured import check_measured, finite, mean_of
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import Session, now, warn
+from herdr_polyresearch.commands.project import Project, now, warn
 from herdr_polyresearch.protocol.blocks import ReviewBlock, ReviewClaimBlock
 from herdr_polyresearch.protocol.model import Candidate, Thesis
 from herdr_polyresearch.protocol.names import WORKTREES, same_commit
@@ -22,29 +22,29 @@ from herdr_polyresearch.protocol.words import FAILED, OBSERVATIONS, Observation
 @click.argument("pr", type=int)
 def review_claim(pr: int) -> None:
     """Say that this node evaluates a candidate; prints the two commits to evaluate."""
-    session = Session()
-    node = session.as_contributor("review").node_id
-    candidate, thesis = _reviewable(session, pr)
+    project = Project()
+    node = project.as_contributor("review").node_id
+    candidate, thesis = _reviewable(project, pr)
     if any(claim.node == node for claim in candidate.review_claims):
         raise GuardError(
             f"node `{node}` has claimed the review of #{pr} already", fix=f"polyresearch review {pr} …"
         )
     taken = [claim.node for claim in candidate.review_claims if not claim.expired]
-    if len(taken) >= session.program.required_confirmations:
+    if len(taken) >= project.program.required_confirmations:
         warn(
-            f"#{pr} needs {session.program.required_confirmations} reviews, and {len(taken)} are claimed already"
+            f"#{pr} needs {project.program.required_confirmations} reviews, and {len(taken)} are claimed already"
         )
     sha = candidate.pull.head_sha
-    base = _base(session, candidate)
-    if not session.dry_run:
-        session.post(pr, ReviewClaimBlock(thesis=thesis.number, node=node))
-    done = "Would claim" if session.dry_run else "Claimed"
-    path = session.checkout.main / WORKTREES / f"review-{pr}"
+    base = _base(project, candidate)
+    if not project.dry_run:
+        project.post(pr, ReviewClaimBlock(thesis=thesis.number, node=node))
+    done = "Would claim" if project.dry_run else "Claimed"
+    path = project.checkout.main / WORKTREES / f"review-{pr}"
     said = [f"{done} PR #{pr} for review on thesis #{thesis.number} as `{node}`.", f"Candidate: {sha}"]
     said.append(f"Base: {base or 'not known here; fetch the branch'}")
     said.append(f"NEXT: git worktree add --detach {path} {sha}")
     data = {"pr": pr, "issue": thesis.number, "node": node, "candidate_sha": sha, "base_sha": base}
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
 @command()
@@ -66,27 +66,27 @@ def review(
     value = mean_of(metric, (), observation)
     if baseline is None and observation not in FAILED:
         raise click.UsageError(f"--baseline is needed for the observation {observation}")
-    session = Session()
-    node = session.as_contributor("review").node_id
-    candidate, thesis = _reviewable(session, pr)
+    project = Project()
+    node = project.as_contributor("review").node_id
+    candidate, thesis = _reviewable(project, pr)
     head = candidate.pull.head_sha
-    _check_claim(session, candidate, node)
+    _check_claim(project, candidate, node)
     if candidate_sha and not same_commit(candidate_sha, head):
         raise GuardError(
             f"you evaluated {candidate_sha[:12]}, and #{pr} is at {head[:12]} now", fix=f"evaluate {head[:12]}"
         )
-    base = base_sha or _base(session, candidate)
+    base = base_sha or _base(project, candidate)
     if base is None:
         raise HerdrError(
             f"the base of #{pr} is not known here: {head[:12]} could not be fetched from origin",
             fix="give the commit that you evaluated as --base-sha",
         )
-    check_measured(session.program, value, baseline or 0.0, observation)
-    environment = env_sha(session.checkout.root)
+    check_measured(project.program, value, baseline or 0.0, observation)
+    environment = env_sha(project.checkout.root)
     block = ReviewBlock(
         thesis=thesis.number,
         candidate_sha=head,
-        base_sha=session.checkout.commit(base) or base,
+        base_sha=project.checkout.commit(base) or base,
         node=node,
         metric=value,
         baseline_metric=baseline or 0.0,
@@ -94,9 +94,9 @@ def review(
         env_sha=environment,
         timestamp=time_text(now()),
     )
-    if not session.dry_run:
-        session.post(pr, block)
-    done = "Would record" if session.dry_run else "Recorded"
+    if not project.dry_run:
+        project.post(pr, block)
+    done = "Would record" if project.dry_run else "Recorded"
     data = {
         "pr": pr,
         "issue": thesis.number,
@@ -106,18 +106,18 @@ def review(
         "env_sha": environment,
     }
     said = f"{done} review for PR #{pr} on thesis #{thesis.number} (candidate {head}, base {block.base_sha})."
-    tell(session, data, said)
+    tell(project, data, said)
 
 
-def _reviewable(session: Session, number: int) -> tuple[Candidate, Thesis]:
+def _reviewable(project: Project, number: int) -> tuple[Candidate, Thesis]:
     """Return a pull request that we may review now."""
-    candidate, thesis = session.candidate(number)
+    candidate, thesis = project.candidate(number)
     problem, fix = None, "polyresearch duties lists what can be reviewed"
     if candidate.decision:
         problem = f"PR #{number} was decided: {candidate.decision.outcome}"
     elif not candidate.open:
         problem = f"PR #{number} is {candidate.pull.state}"
-    elif candidate.pull.author == session.login:
+    elif candidate.pull.author == project.login:
         problem, fix = f"PR #{number} is your own", "another account has to review it"
     elif not candidate.policy_pass:
         problem = f"PR #{number} has not passed the policy check at its present commit"
@@ -127,12 +127,12 @@ def _reviewable(session: Session, number: int) -> tuple[Candidate, Thesis]:
     return candidate, thesis
 
 
-def _check_claim(session: Session, candidate: Candidate, node: str) -> None:
+def _check_claim(project: Project, candidate: Candidate, node: str) -> None:
     """See that this node claimed the review, and has not reviewed this commit."""
     number = candidate.pull.number
     claim = next((claim for claim in candidate.review_claims if claim.node == node), None)
-    if claim is None or claim.author != session.login:
-        whose = f"as {claim.author}, and you are {session.login}" if claim else "by this node"
+    if claim is None or claim.author != project.login:
+        whose = f"as {claim.author}, and you are {project.login}" if claim else "by this node"
         raise GuardError(
             f"the review of #{number} was {'' if claim else 'not '}claimed {whose}",
             fix=f"polyresearch review-claim {number}",
@@ -141,10 +141,10 @@ def _check_claim(session: Session, candidate: Candidate, node: str) -> None:
         raise GuardError(f"node `{node}` has reviewed #{number} already", fix="polyresearch duties")
 
 
-def _base(session: Session, candidate: Candidate) -> str | None:
+def _base(project: Project, candidate: Candidate) -> str | None:
     """Where a candidate left the default branch; None when its commits cannot be had."""
     pull = candidate.pull
-    tip = session.tip
-    if tip is None or not session.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
+    tip = project.tip
+    if tip is None or not project.checkout.fetch_pull(pull.number, pull.head_ref, pull.head_sha):
         return None
-    return session.checkout.merge_base(tip, pull.head_sha)
+    return project.checkout.merge_base(tip, pull.head_sha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import finding_json, finding_line, line, metric, tell
-from herdr_polyresearch.commands.session import PROGRAM_FILE, Session, warn
+from herdr_polyresearch.commands.project import PROGRAM_FILE, Project, warn
 from herdr_polyresearch.commands.status_json import best_attempt, thesis_json, waiting
 from herdr_polyresearch.protocol.audit import Audit
 from herdr_polyresearch.protocol.audit import audit as find_audit
@@ -17,11 +17,11 @@ from herdr_polyresearch.protocol.threads import Comment
 @command()
 def status() -> None:
     """Show the queue, every thesis, what waits for the maintainer, and the findings."""
-    session = Session()
-    state, program = session.state, session.program
+    project = Project()
+    state, program = project.state, project.program
     for problem in problems(program):
         warn(f"{PROGRAM_FILE}: {problem}")
-    found = find_audit(session.snapshot, state, session.ledger)
+    found = find_audit(project.snapshot, state, project.ledger)
     items, pending, rejected = waiting(iter(state.theses), program)
     nodes = sorted({c.node for t in state.theses for c in t.active_claims})
     depth, best = queue_depth(state, program), best_metric(state, program)
@@ -41,7 +41,7 @@ def status() -> None:
         said.append(f"Maintainer gate: waiting on `{who}` ({pending} awaiting, {rejected} rejected)")
         said += ["Maintainer review items:", *(f"- {item}" for item in items)] if items else []
     if state.theses:
-        said += ["", "Theses:", *(_thesis_line(thesis, session) for thesis in state.theses)]
+        said += ["", "Theses:", *(_thesis_line(thesis, project) for thesis in state.theses)]
     if found.findings:
         said += ["", "Findings:", *(f"  {finding_line(one)}" for one in found.findings)]
     data = {
@@ -61,15 +61,15 @@ def status() -> None:
         "thesis_count": len(state.theses),
         "theses": [thesis_json(thesis, program) for thesis in state.theses],
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
 @command()
 def audit() -> None:
     """List the comments that do not count, and those that were edited or deleted after they were posted."""
-    session = Session()
-    found = find_audit(session.snapshot, session.state, session.ledger)
-    repo = session.state.repo.full_name
+    project = Project()
+    found = find_audit(project.snapshot, project.state, project.ledger)
+    repo = project.state.repo.full_name
     said = [f"Audit clean for {repo}."]
     if found.findings:
         current = "yes" if found.ledger_current else "no"
@@ -90,14 +90,14 @@ def audit() -> None:
         "edited": [_comment_json(one) for one in found.edited],
         "deleted": [_comment_json(one) for one in found.deleted],
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
 def _blocks(found: Audit, one: object) -> bool:
     return one in found.blocking or getattr(one, "scope", "") == "repository"
 
 
-def _thesis_line(thesis: Thesis, session: Session) -> str:
+def _thesis_line(thesis: Thesis, project: Project) -> str:
     phase = f"{thesis.phase} ({thesis.outcome})" if thesis.outcome else thesis.phase
     who = [claim.node for claim in thesis.active_claims]
     parts = [phase, *(f"by {node}" for node in who)]
@@ -106,9 +106,9 @@ def _thesis_line(thesis: Thesis, session: Session) -> str:
     if not thesis.open:
         parts.append("closed")
     if thesis.attempts:
-        best = best_attempt(thesis, session.program)
+        best = best_attempt(thesis, project.program)
         parts.append(f"{len(thesis.attempts)} attempts" + (f", best {metric(best)}" if best is not None else ""))
-    parts += [_candidate_text(c, session.program.required_confirmations) for c in thesis.candidates]
+    parts += [_candidate_text(c, project.program.required_confirmations) for c in thesis.candidates]
     return "  " + line(f"#{thesis.number} [{'; '.join(parts)}] {thesis.issue.title}")
 
 

@@ -6,10 +6,10 @@ import click
 
 from herdr_polyresearch.commands.attempt import held_thesis
 from herdr_polyresearch.commands.checkout import REMOTE
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
-from herdr_polyresearch.commands.problems import GuardError
-from herdr_polyresearch.commands.session import Session, warn
+from herdr_polyresearch.commands.project import Project, warn
 from herdr_polyresearch.forge.base import PullRequest
 from herdr_polyresearch.protocol.clean import clean_value
 from herdr_polyresearch.protocol.model import Attempt, Thesis
@@ -23,29 +23,29 @@ from herdr_polyresearch.protocol.surface import read_surface
 @click.argument("issue", type=int)
 def submit(issue: int) -> None:
     """Push the branch that we are on, which has an improved attempt, and open its pull request."""
-    session = Session()
-    node = session.as_contributor("submit candidates").node_id
-    thesis = held_thesis(session, issue, node)
-    attempt = _attempt(session, thesis)
+    project = Project()
+    node = project.as_contributor("submit candidates").node_id
+    thesis = held_thesis(project, issue, node)
+    attempt = _attempt(project, thesis)
     _check_candidates(thesis, attempt)
-    _check_head(session, thesis, attempt)
-    _warn_of_policy(session)
-    pull = None if session.dry_run else _open(session, thesis, attempt)
-    where = f" as PR #{pull.number} ({pull.url or session.snapshot.repo.full_name})" if pull else ""
-    done = "Would submit" if session.dry_run else "Submitted"
+    _check_head(project, thesis, attempt)
+    _warn_of_policy(project)
+    pull = None if project.dry_run else _open(project, thesis, attempt)
+    where = f" as PR #{pull.number} ({pull.url or project.snapshot.repo.full_name})" if pull else ""
+    done = "Would submit" if project.dry_run else "Submitted"
     data = {
         "issue": issue,
         "branch": attempt.branch,
         "pr_number": pull.number if pull else 0,
         "pr_url": (pull.url or None) if pull else None,
-        "candidate_sha": session.checkout.head,
+        "candidate_sha": project.checkout.head,
     }
-    tell(session, data, f"{done} thesis #{issue} from `{attempt.branch}`{where}.")
+    tell(project, data, f"{done} thesis #{issue} from `{attempt.branch}`{where}.")
 
 
-def _attempt(session: Session, thesis: Thesis) -> Attempt:
+def _attempt(project: Project, thesis: Thesis) -> Attempt:
     """Return the improved attempt of the branch that we are on."""
-    branch = session.checkout.branch
+    branch = project.checkout.branch
     attempt = next((a for a in thesis.attempts if a.branch == branch), None)
     if attempt is None or attempt.observation != "improved":
         improved = [a.branch for a in thesis.attempts if a.observation == "improved"]
@@ -76,9 +76,9 @@ def _check_candidates(thesis: Thesis, attempt: Attempt) -> None:
             )
 
 
-def _check_head(session: Session, thesis: Thesis, attempt: Attempt) -> None:
+def _check_head(project: Project, thesis: Thesis, attempt: Attempt) -> None:
     """See that what is submitted is what was measured."""
-    checkout = session.checkout
+    checkout = project.checkout
     if checkout.dirty:
         raise GuardError(
             f"{', '.join(checkout.dirty[:5])} differs from the last commit",
@@ -89,31 +89,31 @@ def _check_head(session: Session, thesis: Thesis, attempt: Attempt) -> None:
             f"HEAD is {checkout.head[:12]}, and the attempt on `{attempt.branch}` measured {attempt.commit[:12]}",
             fix=f"git reset --keep {attempt.commit[:12]}, or measure HEAD as an attempt of its own",
         )
-    tip = session.tip
+    tip = project.tip
     if tip and (checkout.is_ancestor(checkout.head, tip) or not checkout.changes(tip, checkout.head)):
         raise GuardError(
-            f"branch `{attempt.branch}` changes no file of {session.default_branch}",
+            f"branch `{attempt.branch}` changes no file of {project.default_branch}",
             fix=f"polyresearch release {thesis.number} --reason no_improvement",
         )
 
 
-def _warn_of_policy(session: Session) -> None:
+def _warn_of_policy(project: Project) -> None:
     """Say beforehand what the lead's check will find."""
-    tip = session.tip
+    tip = project.tip
     if tip is None:
         return
-    for found in check(read_surface(session.program_text), session.checkout.changes(tip, session.checkout.head)):
+    for found in check(read_surface(project.program_text), project.checkout.changes(tip, project.checkout.head)):
         warn(f"{found.path}: {found.reason}; the policy check will reject this candidate")
 
 
-def _open(session: Session, thesis: Thesis, attempt: Attempt) -> PullRequest:
+def _open(project: Project, thesis: Thesis, attempt: Attempt) -> PullRequest:
     """Push the branch and open its pull request."""
     branch = attempt.branch
-    session.checkout.git.do("push", "-q", "-u", REMOTE, f"HEAD:refs/heads/{branch}")
+    project.checkout.git.do("push", "-q", "-u", REMOTE, f"HEAD:refs/heads/{branch}")
     baseline = "none" if attempt.baseline_metric is None else show_metric(attempt.baseline_metric)
     body = (
         f"References #{thesis.number}\n\nSelf-reported metric: {show_metric(attempt.metric)}\n"
         f"Baseline: {baseline}\nSummary: {clean_value(attempt.summary)}"
     )
     title = f"Thesis #{thesis.number}: {clean_value(thesis.issue.title)}"
-    return session.forge.create_pr(title, body, head=branch, base=session.default_branch)
+    return project.forge.create_pr(title, body, head=branch, base=project.default_branch)

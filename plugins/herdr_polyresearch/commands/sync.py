@@ -5,8 +5,8 @@ from __future__ import annotations
 from herdr_polyresearch.commands.lead import check_ledger
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
+from herdr_polyresearch.commands.project import Project
 from herdr_polyresearch.commands.publish import check_writable, publish
-from herdr_polyresearch.commands.session import Session
 from herdr_polyresearch.protocol.broken import mended
 from herdr_polyresearch.protocol.ledger import Row, missing_rows, read_ledger, show_ledger
 from herdr_polyresearch.protocol.repairs import Repair, repairs
@@ -27,26 +27,26 @@ def run_sync(*, replace: bool = False) -> None:
     Args:
         replace: whether broken rows of attempts that the comments record are written anew.
     """
-    session = Session()
-    session.as_lead()
-    check_ledger(session, mended(session.state, session.ledger) if replace else session.ledger)
-    check_writable(session.checkout, session.default_branch)
-    posted = _mend(session)
+    project = Project()
+    project.as_lead()
+    check_ledger(project, mended(project.state, project.ledger) if replace else project.ledger)
+    check_writable(project.checkout, project.default_branch)
+    posted = _mend(project)
     added: list[Row] = []
 
     def compose(text: str | None) -> str | None:
         found = read_ledger(text)
-        ledger = mended(session.state, found) if replace else found
-        added[:] = missing_rows(session.state, ledger)
+        ledger = mended(project.state, found) if replace else found
+        added[:] = missing_rows(project.state, ledger)
         return show_ledger(ledger, added) if added or found.damaged or ledger != found else None
 
-    if session.dry_run:
-        compose(session.checkout.file(session.tip, "results.tsv"))
+    if project.dry_run:
+        compose(project.checkout.file(project.tip, "results.tsv"))
         commit = None
     else:
-        commit = publish(session.checkout, session.default_branch, compose, session.login)
-    said = [f"{'Would post' if session.dry_run else 'Posted'} on #{one.thread}: {one.why}" for one in posted]
-    would = "Would append" if session.dry_run else "Appended"
+        commit = publish(project.checkout, project.default_branch, compose, project.login)
+    said = [f"{'Would post' if project.dry_run else 'Posted'} on #{one.thread}: {one.why}" for one in posted]
+    would = "Would append" if project.dry_run else "Appended"
     if added or commit:
         said.append(f"{would} {len(added)} rows to results.tsv.")
         said += [f"  {row.thesis} {row.attempt}: {row.status}" for row in added]
@@ -58,14 +58,14 @@ def run_sync(*, replace: bool = False) -> None:
         "commit": commit,
         "repairs": [{"thread": one.thread, "why": one.why} for one in posted],
     }
-    tell(session, data, "\n".join(said))
+    tell(project, data, "\n".join(said))
 
 
-def _mend(session: Session) -> tuple[Repair, ...]:
+def _mend(project: Project) -> tuple[Repair, ...]:
     """Post the repairs; the state is read again when there were any."""
-    found = repairs(session.state)
-    if found and not session.dry_run:
+    found = repairs(project.state)
+    if found and not project.dry_run:
         for repair in found:
-            session.post(repair.thread, repair.block)
-        session.read_again()
+            project.post(repair.thread, repair.block)
+        project.read_again()
     return found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from herdr.api import LazyGroup
+from herdr_polyresearch.commands.errors import EXIT_CODES
 from herdr_polyresearch.commands.options import program_options
-from herdr_polyresearch.commands.problems import EXIT_CODES
 
 HERE = "herdr_polyresearch.commands"
 COMMANDS = {
     "session": (
-        "session_start:session",
+        "session:session",
         "Begin a session: who you are, what to read, a node id.",
     ),
     "init": (
@@ -45,7 +45,7 @@ COMMANDS = {
     "admin": ("admin:admin", "Repair claims, findings and theses (lead)."),
     "prune": ("prune:prune", "Tidy up after worktrees that are gone."),
     "explain": ("explain:explain", "Read saved threads and say what they come to."),
-    "forge": ("forge:forge", "Look at a local forge, and speak there."),
+    "forge": ("forge.commands:forge", "Look at a local forge, and speak there."),
 }
 
 polyresearch = LazyGroup(

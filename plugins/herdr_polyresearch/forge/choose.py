@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from herdr.api import HerdrError
+from herdr_polyresearch.forge.address import parse_address
 from herdr_polyresearch.forge.base import Forge
-from herdr_polyresearch.forge.places import login_from, name_of, open_local
+from herdr_polyresearch.forge.local_forges import login_from, name_of, open_local
 from herdr_polyresearch.forge.waiting import Clock
-from herdr_polyresearch.forge.where import parse_address
 
 KINDS = ("github", "local")
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from herdr_polyresearch.forge import wire
+from herdr_polyresearch.forge.address import Address
 from herdr_polyresearch.forge.base import (
     CAPABILITIES,
     AccessError,
@@ -29,8 +30,7 @@ from herdr_polyresearch.forge.base import (
 from herdr_polyresearch.forge.reading import Reader, comment_of, issue_of, pull_of
 from herdr_polyresearch.forge.rest import Params, Rest
 from herdr_polyresearch.forge.waiting import Clock
-from herdr_polyresearch.forge.where import Address
-from herdr_polyresearch.forge.writes import SPACING, Queue, Write, bears, marked, new_nonce
+from herdr_polyresearch.forge.writes import SPACING, Write, WriteQueue, bears, marked, new_nonce
 
 #: Seconds for which the login of a token is remembered.
 LOGIN_AGE = 3600.0
@@ -309,7 +309,7 @@ class GitHubForge:
         self, verb: str, path: str, payload: object, what: str, shape: type[Any], landed: Any = None
     ) -> Any:
         """Make a change in the queue of this login."""
-        queue = Queue(self.rest, self._folder / f"{self.whoami()}.writes", spacing=self._spacing)
+        queue = WriteQueue(self.rest, self._folder / f"{self.whoami()}.writes", spacing=self._spacing)
         return queue.send(Write(verb=verb, path=path, payload=payload, what=what), shape, landed)
 
     def _edit(self, kind: Literal["issues", "pulls"], number: int, payload: dict[str, str], what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from types import GenericAlias
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -141,7 +142,7 @@ class Rest:
         """
         query: Params | None = {**(params or {}), "per_page": PAGE}
         while query is not None:
-            headers, rows = self._read(path, list[item], query)  # type: ignore[valid-type]
+            headers, rows = self._read(path, GenericAlias(list, (item,)), query)
             yield rows
             query = next_page(str(headers.get("link") or ""))
 

@@ -63,7 +63,7 @@ class CommentItem(Wire, frozen=True, kw_only=True):
     user: User | None = None
 
 
-class Place(Wire, frozen=True, kw_only=True):
+class RepositoryName(Wire, frozen=True, kw_only=True):
     """A repository, as the end of a pull request names it."""
 
     full_name: str
@@ -82,7 +82,7 @@ class End(Wire, frozen=True, kw_only=True):
     ref: str
     sha: str
     label: str | None = None
-    repo: Place | None = None
+    repo: RepositoryName | None = None
 
 
 class PullItem(Wire, frozen=True, kw_only=True):

@@ -57,7 +57,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
 
-class Queue:
+class WriteQueue:
     """The writes of one login.
 
     Args:

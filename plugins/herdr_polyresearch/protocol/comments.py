@@ -7,7 +7,6 @@ slash command at the start of the body wins over it.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from herdr_polyresearch.protocol.blocks import (
     AdminNoteBlock,
@@ -77,10 +76,10 @@ def render(block: Block) -> str:
 
 def clean_block(block: Block) -> Block:
     """Return `block` as it reads once it was rendered."""
-    cleaned: Any = clean(block)
+    cleaned: Block = clean(block)
     if isinstance(cleaned, AnnotationBlock):
         return AnnotationBlock(thesis=cleaned.thesis, node=cleaned.node, text=clean_text(cleaned.text))
-    return cleaned  # type: ignore[no-any-return]
+    return cleaned
 
 
 def _find(body: str) -> tuple[str, int, str] | None:

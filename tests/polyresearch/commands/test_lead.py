@@ -255,7 +255,7 @@ def test_a_row_with_tabs_is_mended(project: Any) -> None:
 
 def test_the_default_branch_has_any_name(make_project: Make, git: Git) -> None:
     project = make_project()
-    from herdr_polyresearch.forge.places import create_local
+    from herdr_polyresearch.forge.local_forges import create_local
 
     home = project.place.home
     forge = create_local("trunks", home=home, owner="lead", default_branch="trunk")

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 Make = Callable[..., Any]
@@ -176,7 +177,7 @@ def test_every_command_can_be_loaded() -> None:
     from herdr_polyresearch.commands.table import COMMANDS, polyresearch
 
     for name in COMMANDS:
-        command = polyresearch.get_command(None, name)  # type: ignore[arg-type]
+        command = polyresearch.get_command(click.Context(polyresearch), name)
         assert command is not None
         assert command.name == name
         assert command.help

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from github import Auth, Github, GithubException
+from herdr_polyresearch.forge.address import Address
 from herdr_polyresearch.forge.base import CAPABILITIES, Forge
 from herdr_polyresearch.forge.github import GitHubForge
-from herdr_polyresearch.forge.places import create_local, open_local
+from herdr_polyresearch.forge.local_forges import create_local, open_local
 from herdr_polyresearch.forge.waiting import Clock
-from herdr_polyresearch.forge.where import Address
 
 # What each stand-in does otherwise than GitHub, or not at all.
 EMULATE_LACKS = frozenset(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from herdr_polyresearch.commands.table import polyresearch
-from herdr_polyresearch.forge.places import open_local
+from herdr_polyresearch.forge.local_forges import open_local
 
 from herdr.api import HerdrError
 

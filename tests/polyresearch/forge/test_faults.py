@@ -228,9 +228,9 @@ def test_writes_are_spaced(hub: Hub, open_hub: Open, clock: Any) -> None:
 
 def comment_from_process(url: str, home: Path, n: int) -> None:
     """What one of several processes does."""
+    from herdr_polyresearch.forge.address import Address
     from herdr_polyresearch.forge.github import GitHubForge
     from herdr_polyresearch.forge.waiting import Clock
-    from herdr_polyresearch.forge.where import Address
 
     forge = GitHubForge(
         Address("github.com", "lead", "lab"),

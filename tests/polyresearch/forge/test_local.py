@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 from herdr_polyresearch.forge.base import ConflictError, MissingError, RejectedError, StaleHeadError
-from herdr_polyresearch.forge.places import create_local, folder_of, local_names, login_from, name_of, open_local
+from herdr_polyresearch.forge.local_forges import (
+    create_local,
+    folder_of,
+    local_names,
+    login_from,
+    name_of,
+    open_local,
+)
 
 BRANCH = "thesis/1-idea-attempt-1"
 PROCESSES = multiprocessing.get_context("fork")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from herdr_polyresearch.forge.address import parse_address
 from herdr_polyresearch.forge.choose import open_forge
-from herdr_polyresearch.forge.places import create_local
+from herdr_polyresearch.forge.local_forges import create_local
 from herdr_polyresearch.forge.token import find_token
-from herdr_polyresearch.forge.where import parse_address
 
 from herdr.api import HerdrError
 
@@ -134,9 +134,9 @@ def test_the_forge_is_the_one_that_origin_leads_to(tmp_path: Path) -> None:
         ({"repo": "a/b", "environ": {"POLYRESEARCH_WRITE_SPACING": "often", "GITHUB_TOKEN": "x"}}, "no number"),
     ],
 )
-def test_an_unclear_forge_is_one_clear_message(tmp_path: Path, options: dict[str, object], message: str) -> None:
+def test_an_unclear_forge_is_one_clear_message(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(HerdrError, match=message) as caught:
-        open_forge(**{"home": tmp_path, "environ": {"PATH": ""}, **options})  # type: ignore[arg-type]
+        open_forge(**{"home": tmp_path, "environ": {"PATH": ""}, **options})
     assert caught.value.fix
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from herdr_polyresearch.protocol import blocks as b
 from herdr_polyresearch.protocol.comments import clean_block, parse, render
@@ -94,8 +96,14 @@ def test_a_block_without_any_one_of_its_fields_is_no_event(block: b.Block) -> No
 
 
 def attempt(**fields: object) -> b.AttemptBlock:
-    given = {"branch": "b", "metric": 1.0, "baseline_metric": 1.0, "observation": "improved", "summary": "s"}
-    return b.AttemptBlock(thesis=12, **(given | fields))  # type: ignore[arg-type]
+    given: dict[str, Any] = {
+        "branch": "b",
+        "metric": 1.0,
+        "baseline_metric": 1.0,
+        "observation": "improved",
+        "summary": "s",
+    }
+    return b.AttemptBlock(thesis=12, **(given | fields))
 
 
 def test_a_metric_that_four_decimals_lose_is_kept_in_a_field_of_its_own() -> None:

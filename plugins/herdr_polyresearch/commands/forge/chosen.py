@@ -12,7 +12,7 @@ import click
 
 from herdr.api import HerdrError, Home
 from herdr_polyresearch.forge.local import LocalForge
-from herdr_polyresearch.forge.places import local_names, login_from, name_of, open_local
+from herdr_polyresearch.forge.local_forges import local_names, login_from, name_of, open_local
 from herdr_polyresearch.git import Git
 
 
@@ -50,22 +50,22 @@ def opened() -> Iterator[LocalForge]:
             f"it is not clear which local forge is meant (there are: {', '.join(known) or 'none'})",
             fix="give --repo NAME, or make one: polyresearch forge init NAME",
         )
-    place = open_local(name, home=home(), login=login())
+    local = open_local(name, home=home(), login=login())
     try:
-        yield place
+        yield local
     finally:
-        place.close()
+        local.close()
 
 
 @contextmanager
 def changing() -> Iterator[LocalForge]:
     """The local forge that is meant, for a command that changes it; a dry run ends here."""
-    with opened() as place:
+    with opened() as local:
         if asked("dry_run"):
             context = click.get_current_context()
-            click.echo(f"Would run `{context.command_path}` on {place.repo().full_name} as {place.whoami()}.")
+            click.echo(f"Would run `{context.command_path}` on {local.repo().full_name} as {local.whoami()}.")
             context.exit(0)
-        yield place
+        yield local
 
 
 def text_of(given: str) -> str:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import click
-import msgspec
 
-from herdr_polyresearch.commands.forge_place import asked
+from herdr_polyresearch.commands.forge.chosen import asked
+from herdr_polyresearch.commands.output import plain, show_json
 from herdr_polyresearch.forge.base import Comment, Issue, MissingError, PullRequest
 from herdr_polyresearch.forge.local import LocalForge
-
-# What a terminal would act on, or what turns a line around: texts of a forge are anybody's.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
-
-
-def show_json(data: object) -> None:
-    """Print data as JSON, indented."""
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
 def done(made: object, said: str) -> None:
@@ -28,24 +18,24 @@ def done(made: object, said: str) -> None:
         click.echo(said)
 
 
-def show_list(place: LocalForge, everything: bool) -> None:
+def show_list(local: LocalForge, everything: bool) -> None:
     """List the open issues and pull requests, or all."""
-    threads: list[Issue | PullRequest] = [*place.issues(), *place.snapshot().pulls]
+    threads: list[Issue | PullRequest] = [*local.issues(), *local.snapshot().pulls]
     rows = sorted((row for row in threads if everything or row.state == "open"), key=lambda row: row.number)
     if asked("as_json"):
-        show_json({"repo": place.repo(), "login": place.whoami(), "url": place.clone_url(), "threads": rows})
+        show_json({"repo": local.repo(), "login": local.whoami(), "url": local.clone_url(), "threads": rows})
         return
-    click.echo(f"{place.repo().full_name} at {place.clone_url()}, as {place.whoami()}")
+    click.echo(f"{local.repo().full_name} at {local.clone_url()}, as {local.whoami()}")
     for row in rows:
         click.echo(line_of(row))
     if not rows:
         click.echo("there is nothing yet" if everything else "nothing is open")
 
 
-def show_thread(place: LocalForge, number: int) -> None:
+def show_thread(local: LocalForge, number: int) -> None:
     """Print one issue or pull request, with all that was said on it."""
-    thread = find(place, number)
-    comments = place.comments(number)
+    thread = find(local, number)
+    comments = local.comments(number)
     if asked("as_json"):
         show_json({"thread": thread, "comments": comments})
         return
@@ -58,12 +48,12 @@ def show_thread(place: LocalForge, number: int) -> None:
         click.echo(f"\n{title_of(comment)}\n{block(comment.body)}")
 
 
-def find(place: LocalForge, number: int) -> Issue | PullRequest:
+def find(local: LocalForge, number: int) -> Issue | PullRequest:
     """The issue or the pull request of this number."""
     try:
-        return place.issue(number)
+        return local.issue(number)
     except MissingError:
-        return place.pull(number)
+        return local.pull(number)
 
 
 def line_of(thread: Issue | PullRequest) -> str:
@@ -72,7 +62,7 @@ def line_of(thread: Issue | PullRequest) -> str:
     labels = f" [{', '.join(thread.labels)}]" if isinstance(thread, Issue) and thread.labels else ""
     people = f" -> {', '.join(thread.assignees)}" if thread.assignees else ""
     title = f"{thread.title}{labels} by {thread.author}{people}".replace("\n", " ")
-    return f"#{thread.number} {kind} {thread.state}  {CONTROLS.sub('', title)}"
+    return f"#{thread.number} {kind} {thread.state}  {plain(title)}"
 
 
 def title_of(comment: Comment) -> str:
@@ -83,4 +73,4 @@ def title_of(comment: Comment) -> str:
 
 def block(text: str) -> str:
     """A text, indented, that a terminal cannot act on."""
-    return "\n".join(f"  {line}".rstrip() for line in CONTROLS.sub("", text).split("\n"))
+    return "\n".join(f"  {line}".rstrip() for line in plain(text).split("\n"))

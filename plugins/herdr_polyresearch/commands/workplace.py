@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from herdr_polyresearch.commands.checkout import Checkout
-from herdr_polyresearch.commands.problems import GuardError
+from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.git import Git
 from herdr_polyresearch.protocol.model import Thesis
 from herdr_polyresearch.protocol.names import attempt_branch, belongs, thesis_branch, worktree_name
@@ -18,8 +18,14 @@ OWNERS = "polyresearch-worktrees"
 """In the git directory that all worktrees share: a file for each worktree, with the node that it was made for."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A place to work in; `path` is None in the checkout that we are in, `before` is what that was on."""
+class Workplace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a claimed thesis is worked on.
+
+    Args:
+        branch: the branch that is checked out there.
+        path: the worktree; None for the checkout that we are in.
+        before: what that checkout was on.
+    """
 
     branch: str
     path: Path | None = None
@@ -28,11 +34,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this command made it, so that it can be taken back."""
 
 
-def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Place:
+def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Workplace:
     """Make the worktree of a thesis, on its branch, or take up the one that this node left.
 
     Raises:
-        GuardError: something else is in its place, or work that is nowhere else.
+        GuardError: something else is in its folder, or work that is nowhere else.
         GitError: git cannot make it.
     """
     branch = thesis_branch(issue.number, issue.title)
@@ -41,7 +47,7 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Pla
     if path.exists():
         there = Git(path).ask("symbolic-ref", "--short", "-q", "HEAD") or ""
         if belongs(there, issue.number) and owner.exists() and owner.read_text(encoding="utf-8").strip() == node:
-            return Place(branch=_renew(Checkout(path), branch, base) or there, path=path, made=False)
+            return Workplace(branch=_renew(Checkout(path), branch, base) or there, path=path, made=False)
         raise GuardError(
             f"{path} exists, and was not made for this claim",
             fix=f"git worktree remove {path}, if nobody needs it",
@@ -54,10 +60,10 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Pla
     owner.parent.mkdir(exist_ok=True)
     owner.write_text(f"{node}\n", encoding="utf-8")
     main.do("worktree", "add", "-q", "--no-track", "-b", branch, path, base)
-    return Place(branch=branch, path=path)
+    return Workplace(branch=branch, path=path)
 
 
-def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Place:
+def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Workplace:
     """Make the branch of a thesis in the checkout that we are in.
 
     Raises:
@@ -71,11 +77,11 @@ def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Place:
     branch = thesis_branch(issue.number, issue.title)
     if checkout.branch == branch:
         _renew(checkout, branch, base)
-        return Place(branch=branch, made=False)
+        return Workplace(branch=branch, made=False)
     before = checkout.branch or checkout.head
     _free(checkout, branch, base)
     checkout.git.do("checkout", "-q", "--no-track", "-b", branch, base)
-    return Place(branch=branch, before=before)
+    return Workplace(branch=branch, before=before)
 
 
 def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
@@ -86,34 +92,34 @@ def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
     return next(name for name in names if name not in taken and not checkout.commit(f"refs/heads/{name}"))
 
 
-def take_back(checkout: Checkout, place: Place) -> None:
+def take_back(checkout: Checkout, workplace: Workplace) -> None:
     """Undo what was made for a claim that came to nothing."""
-    if not place.made:
+    if not workplace.made:
         return
-    if place.path is not None:
-        checkout.git.run("worktree", "remove", "--force", place.path)
-        _owner(checkout, place.path).unlink(missing_ok=True)
-    elif place.before is not None:
-        checkout.git.run("checkout", "-q", place.before)
-    checkout.git.run("branch", "-q", "-D", place.branch)
+    if workplace.path is not None:
+        checkout.git.run("worktree", "remove", "--force", workplace.path)
+        _owner(checkout, workplace.path).unlink(missing_ok=True)
+    elif workplace.before is not None:
+        checkout.git.run("checkout", "-q", workplace.before)
+    checkout.git.run("branch", "-q", "-D", workplace.branch)
 
 
-def _renew(place: Checkout, branch: str, base: str) -> str | None:
-    """Have an old place start from `base`, on the thesis branch; gives that, or None where it does already.
+def _renew(there: Checkout, branch: str, base: str) -> str | None:
+    """Have an old workplace start from `base`, on the thesis branch; gives that, or None where it does already.
 
     The branches of its attempts stay. A candidate that starts from an older commit would be stale at once.
     """
-    start = place.commit(f"refs/heads/{branch}")
-    if start and place.is_ancestor(base, start):
+    start = there.commit(f"refs/heads/{branch}")
+    if start and there.is_ancestor(base, start):
         return None
-    if place.dirty:
+    if there.dirty:
         raise GuardError(
-            f"{place.root} starts from before {base[:12]}, and has changes that nobody committed: "
-            f"{', '.join(place.dirty[:5])}",
-            fix=f"commit them on the branch of an attempt, or git -C {place.root} stash",
+            f"{there.root} starts from before {base[:12]}, and has changes that nobody committed: "
+            f"{', '.join(there.dirty[:5])}",
+            fix=f"commit them on the branch of an attempt, or git -C {there.root} stash",
         )
-    _check_kept(place, branch, base)
-    place.git.do("checkout", "-q", "--no-track", "-B", branch, base)
+    _check_kept(there, branch, base)
+    there.git.do("checkout", "-q", "--no-track", "-B", branch, base)
     return branch
 
 

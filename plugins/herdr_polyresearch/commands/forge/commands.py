@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeVar
 import click
 
 from herdr.api import SETTINGS, HerdrError
-from herdr_polyresearch.commands.forge_place import asked, changing, git, home, login, opened, sound, text_of
-from herdr_polyresearch.commands.forge_text import done, show_json, show_list, show_thread
+from herdr_polyresearch.commands.forge.chosen import asked, changing, git, home, login, opened, sound, text_of
+from herdr_polyresearch.commands.forge.showing import done, show_list, show_thread
 from herdr_polyresearch.commands.options import command
-from herdr_polyresearch.forge.places import create_local
+from herdr_polyresearch.commands.output import show_json
+from herdr_polyresearch.forge.local_forges import create_local
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,11 +90,11 @@ def init(name: str | None, branch: str | None, collaborators: tuple[str, ...]) -
 @click.option("--all", "everything", is_flag=True, help="Closed ones too.")
 def show(number: int | None, everything: bool) -> None:
     """Show one issue or pull request with all that was said on it, or list them."""
-    with opened() as place:
+    with opened() as local:
         if number is not None:
-            show_thread(place, number)
+            show_thread(local, number)
         else:
-            show_list(place, everything)
+            show_list(local, everything)
 
 
 @part_of(issue, "open")
@@ -102,8 +103,8 @@ def show(number: int | None, everything: bool) -> None:
 @click.option("--label", "labels", multiple=True, help="Such as thesis. Repeatable.")
 def open_issue(title: str, body: str, labels: tuple[str, ...]) -> None:
     """Open an issue."""
-    with changing() as place:
-        made = place.create_issue(sound(title), text_of(body), labels=labels)
+    with changing() as local:
+        made = local.create_issue(sound(title), text_of(body), labels=labels)
         done(made, f"Opened issue #{made.number}.")
 
 
@@ -112,18 +113,18 @@ def open_issue(title: str, body: str, labels: tuple[str, ...]) -> None:
 @click.option("--reason", type=click.Choice(["completed", "not_planned"]), default="completed", show_default=True)
 def close_issue(number: int, reason: Literal["completed", "not_planned"]) -> None:
     """Close an issue."""
-    with changing() as place:
-        place.close_issue(number, reason=reason)
-        done(place.issue(number), f"Closed issue #{number}.")
+    with changing() as local:
+        local.close_issue(number, reason=reason)
+        done(local.issue(number), f"Closed issue #{number}.")
 
 
 @part_of(issue, "reopen")
 @click.argument("number", type=int)
 def reopen_issue(number: int) -> None:
     """Open a closed issue again."""
-    with changing() as place:
-        place.reopen_issue(number)
-        done(place.issue(number), f"Reopened issue #{number}.")
+    with changing() as local:
+        local.reopen_issue(number)
+        done(local.issue(number), f"Reopened issue #{number}.")
 
 
 @part_of(issue, "label")
@@ -132,13 +133,13 @@ def reopen_issue(number: int) -> None:
 @click.option("--remove", is_flag=True, help="Take them off.")
 def label_issue(number: int, labels: tuple[str, ...], remove: bool) -> None:
     """Put labels on an issue, or take them off."""
-    with changing() as place:
+    with changing() as local:
         if remove:
             for label in labels:
-                place.remove_label(number, label)
+                local.remove_label(number, label)
         else:
-            place.add_labels(number, labels)
-        found = place.issue(number)
+            local.add_labels(number, labels)
+        found = local.issue(number)
         done(found, f"Labels of #{number}: {', '.join(found.labels) or 'none'}.")
 
 
@@ -156,19 +157,19 @@ def comment(number: int, text: str | None, edit: int | None, delete: int | None)
         raise click.UsageError("--delete takes no text and no --edit")
     if delete is None and text is None:
         raise click.UsageError("give a TEXT, or - to read it from standard input")
-    with changing() as place:
-        known = {found.id for found in place.comments(number)}
+    with changing() as local:
+        known = {found.id for found in local.comments(number)}
         for one in (edit, delete):
             if one is not None and one not in known:
                 raise HerdrError(f"#{number} has no comment {one}", fix=f"polyresearch forge show {number}")
         if delete is not None:
-            place.delete_comment(delete)
+            local.delete_comment(delete)
             done({"id": delete, "thread": number}, f"Deleted comment {delete} on #{number}.")
         elif edit is not None:
-            place.edit_comment(edit, text_of(text or ""))
+            local.edit_comment(edit, text_of(text or ""))
             done({"id": edit, "thread": number}, f"Changed comment {edit} on #{number}.")
         else:
-            posted = place.comment(number, text_of(text or ""))
+            posted = local.comment(number, text_of(text or ""))
             done(posted, f"Posted comment {posted.id} on #{number}.")
 
 
@@ -182,9 +183,9 @@ def open_pr(head: str | None, base: str | None, title: str, body: str) -> None:
     branch = head or git().ask("symbolic-ref", "--short", "HEAD")
     if branch is None:
         raise click.UsageError("give --head: no branch is checked out here")
-    with changing() as place:
-        into = base or place.repo().default_branch
-        made = place.create_pr(sound(title), text_of(body), head=branch, base=into)
+    with changing() as local:
+        into = base or local.repo().default_branch
+        made = local.create_pr(sound(title), text_of(body), head=branch, base=into)
         done(made, f"Opened pull request #{made.number} of {branch}.")
 
 
@@ -193,15 +194,15 @@ def open_pr(head: str | None, base: str | None, title: str, body: str) -> None:
 @click.option("--sha", help="Only if its head is this commit; the head as it is now when absent.")
 def merge_pr(number: int, sha: str | None) -> None:
     """Merge a pull request by a merge commit."""
-    with changing() as place:
-        merged = place.merge_pr(number, expected_sha=sha or place.pull(number).head_sha)
-        done(place.pull(number), f"Merged #{number} as {merged[:12]}.")
+    with changing() as local:
+        merged = local.merge_pr(number, expected_sha=sha or local.pull(number).head_sha)
+        done(local.pull(number), f"Merged #{number} as {merged[:12]}.")
 
 
 @part_of(pr, "close")
 @click.argument("number", type=int)
 def close_pr(number: int) -> None:
     """Close a pull request unmerged."""
-    with changing() as place:
-        place.close_pr(number)
-        done(place.pull(number), f"Closed #{number}.")
+    with changing() as local:
+        local.close_pr(number)
+        done(local.pull(number), f"Closed #{number}.")
