@@ -24,6 +24,9 @@ from herdr.daemon.scheduling.scheduler import queue_runs
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import queue_sweeps
 from herdr.ops.core import Context, run
+from herdr.ops.idea.reading import ListIdeas
+from herdr.ops.inbox import ListInbox
+from herdr.ops.project import ShowStatus
 from herdr.plugins import PluginHost
 from herdr.store.connection import open_store, transaction
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find, insert
@@ -104,9 +107,9 @@ def _operations(place: Stand) -> Deeds:
     """The same without the start of an interpreter, which would hide what they cost themselves."""
     context = Context(conn=place.store, home=place.home, actor="human", cwd=place.root)
     return {
-        f"status{ALONE}": lambda: run(context, "project.status", {}),
-        f"idea list{ALONE}": lambda: run(context, "idea.list", {}),
-        f"inbox{ALONE}": lambda: run(context, "inbox.list", {}),
+        f"status{ALONE}": lambda: run(context, ShowStatus()),
+        f"idea list{ALONE}": lambda: run(context, ListIdeas()),
+        f"inbox{ALONE}": lambda: run(context, ListInbox()),
     }
 
 

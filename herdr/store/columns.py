@@ -2,7 +2,6 @@
 
 `...Changes` are the columns that may change or that the schema fills; `New...` adds what a new row has to say.
 What has to be said and may change later stands among the changes: the schema refuses a row without it.
-`actor`, who signs the change, is a keyword of its own.
 `tests/store/test_words.py` holds them equal to the schema and to the rows.
 """
 
@@ -35,7 +34,13 @@ from herdr.contract.words import (
 )
 
 
-class ProjectChanges(TypedDict, total=False):
+class Signed(TypedDict):
+    """Who makes the change: it stands in the event that the change makes."""
+
+    actor: str
+
+
+class ProjectChanges(Signed, total=False):
     """Columns of `projects` that may change, or that have a default."""
 
     name: str
@@ -57,7 +62,7 @@ class ProjectChanges(TypedDict, total=False):
     updated_at: str
 
 
-class EvaluatorChanges(TypedDict, total=False):
+class EvaluatorChanges(Signed, total=False):
     """Columns of `evaluators` that may change, or that have a default."""
 
     commit_sha: str
@@ -72,7 +77,7 @@ class NewEvaluator(EvaluatorChanges):
     key: str
 
 
-class IdeaChanges(TypedDict, total=False):
+class IdeaChanges(Signed, total=False):
     """Columns of `ideas` that may change, or that have a default."""
 
     title: str
@@ -100,7 +105,7 @@ class NewIdea(IdeaChanges):
     source: str
 
 
-class RunChanges(TypedDict, total=False):
+class RunChanges(Signed, total=False):
     """Columns of `runs` that may change, or that have a default."""
 
     state: RunState
@@ -130,7 +135,7 @@ class NewRun(RunChanges):
     harness: str
 
 
-class SweepChanges(TypedDict, total=False):
+class SweepChanges(Signed, total=False):
     """Columns of `sweeps` that may change, or that have a default."""
 
     ideas: int
@@ -156,7 +161,7 @@ class NewSweep(SweepChanges):
     harness: str
 
 
-class AnomalyChanges(TypedDict, total=False):
+class AnomalyChanges(Signed, total=False):
     """Columns of `anomalies` that may change, or that have a default."""
 
     sweep_id: int | None
@@ -174,7 +179,7 @@ class NewAnomaly(AnomalyChanges):
     incident: bool
 
 
-class AgentChanges(TypedDict, total=False):
+class AgentChanges(Signed, total=False):
     """Columns of `agents` that may change, or that have a default."""
 
     run_id: int | None
@@ -214,12 +219,11 @@ class NewAgent(AgentChanges):
     token_hash: str
 
 
-class CandidateChanges(TypedDict, total=False):
+class CandidateChanges(Signed, total=False):
     """Columns of `candidates` that may change, or that have a default."""
 
     run_id: int | None
     parent_id: int | None
-    origin: Origin
     verdict: VerdictWord | None
     cause: VerdictCause | None
     rule: VerdictRule | None
@@ -241,9 +245,10 @@ class NewCandidate(CandidateChanges):
     tree_sha: str
     commit_sha: str
     subject: str
+    origin: Origin
 
 
-class MeasurementChanges(TypedDict, total=False):
+class MeasurementChanges(Signed, total=False):
     """Columns of `measurements` that may change, or that have a default."""
 
     purpose: MeasurementPurpose
@@ -274,7 +279,7 @@ class CommentChanges(TypedDict, total=False):
     created_at: str
 
 
-class NewComment(CommentChanges):
+class NewComment(CommentChanges, Signed):
     """What a new row of `comments` must say."""
 
     project_id: int
@@ -284,7 +289,7 @@ class NewComment(CommentChanges):
     body: str
 
 
-class MessageChanges(TypedDict, total=False):
+class MessageChanges(Signed, total=False):
     """Columns of `messages` that may change, or that have a default."""
 
     comment_id: int | None

@@ -13,9 +13,8 @@ from herdr.campaign.text import ref
 from herdr.campaign.verdict import Verdict
 from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError
-from herdr.store.columns import CandidateChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Project, Run, find, get
+from herdr.store.rows import Candidate, Comment, Project, Run, find, get, insert, update
 from herdr.trunk import rules
 from herdr.trunk.reading import candidates_of, line_of, on_branch
 
@@ -59,20 +58,10 @@ def start(store: Store, project_id: int, baseline: Baseline, actor: str) -> int:
     if known is not None:
         candidate_id = known.id
     else:
-        candidate_id = Candidate.insert(
-            store,
-            project_id=project_id,
-            tree_sha=baseline.tree,
-            commit_sha=baseline.commit,
-            subject=baseline.subject,
-            origin="baseline",
-            on_trunk=True,
-            verdict="keep",
-            rule="baseline",
-            reason="where the campaign starts",
-            judged_by=actor,
-            actor=actor,
-        )
+        values = {"project_id": project_id, "tree_sha": baseline.tree, "commit_sha": baseline.commit}
+        values |= {"subject": baseline.subject, "origin": "baseline", "on_trunk": 1, "verdict": "keep"}
+        values |= {"rule": "baseline", "reason": "where the campaign starts", "judged_by": actor, "actor": actor}
+        candidate_id = insert(store, Candidate, values)
     _move_head(store, get(store, Project, project_id), candidate_id, actor)
     return candidate_id
 
@@ -133,7 +122,7 @@ def judge_again(store: Store, candidate: Candidate, bar: Candidate, judge: Judge
         What was written; None when a person has judged the candidate meanwhile.
     """
     now = get(store, Candidate, candidate.id)
-    Candidate.update(store, now.id, judge_again=False, actor=by.actor)
+    update(store, Candidate, now.id, {"judge_again": 0, "actor": by.actor})
     if not rules.may_judge(now.judged_by):
         return None
     project = get(store, Project, now.project_id)
@@ -180,19 +169,9 @@ def overrule(store: Store, candidate: Candidate, word: VerdictWord, reason: str,
             f"{ref('candidate', candidate.id)} is the only keep: nothing would be left to start from",
             fix="say first of a candidate that was made from it that it is a keep",
         )
-    Candidate.update(
-        store,
-        candidate.id,
-        verdict=word,
-        rule="override",
-        cause="override",
-        reason=reason,
-        judged_by=by.actor,
-        judged_at=by.at,
-        on_trunk=ruling.on_trunk,
-        judge_again=False,
-        actor=by.actor,
-    )
+    values: dict[str, object] = {"verdict": word, "rule": "override", "cause": "override", "reason": reason}
+    values |= {"judged_by": by.actor, "judged_at": by.at, "on_trunk": ruling.on_trunk, "judge_again": 0}
+    update(store, Candidate, candidate.id, {**values, "actor": by.actor})
     _move_head(store, project, ruling.head, by.actor)
 
 
@@ -205,12 +184,11 @@ def note(store: Store, candidate: Candidate, reason: str, actor: str) -> None:
         reason: why it is one.
         actor: who says so.
     """
-    values: CandidateChanges = {"note": reason}
+    values: dict[str, object] = {"note": reason, "actor": actor}
     word = rules.after_note(candidate.verdict)
     if word is not None:
-        values["verdict"], values["cause"] = word, "note"
-        values["reason"], values["judged_by"] = reason, actor
-    Candidate.update(store, candidate.id, **values, actor=actor)
+        values |= {"verdict": word, "cause": "note", "reason": reason, "judged_by": actor}
+    update(store, Candidate, candidate.id, values)
 
 
 def want_judgement(store: Store, candidate: Candidate, actor: str) -> None:
@@ -222,7 +200,7 @@ def want_judgement(store: Store, candidate: Candidate, actor: str) -> None:
         actor: who asks.
     """
     if rules.judged_again(candidate.origin, candidate.judged_by):
-        Candidate.update(store, candidate.id, judge_again=True, actor=actor)
+        update(store, Candidate, candidate.id, {"judge_again": 1, "actor": actor})
 
 
 def give_up_merge(store: Store, keep: Candidate, actor: str) -> None:
@@ -233,7 +211,7 @@ def give_up_merge(store: Store, keep: Candidate, actor: str) -> None:
         keep: the keep that the head passed by.
         actor: who says so.
     """
-    Candidate.update(store, keep.id, cause=None, actor=actor)
+    update(store, Candidate, keep.id, {"cause": None, "actor": actor})
 
 
 def judge_in_place(store: Store, keep: Candidate, head: Candidate, actor: str) -> Candidate:
@@ -245,7 +223,8 @@ def judge_in_place(store: Store, keep: Candidate, head: Candidate, actor: str) -
         head: what it is built on from now on.
         actor: who says so.
     """
-    Candidate.update(store, keep.id, verdict=None, cause=None, parent_id=head.id, actor=actor)
+    values = {"verdict": None, "cause": None, "parent_id": head.id, "actor": actor}
+    update(store, Candidate, keep.id, values)
     return get(store, Candidate, keep.id)
 
 
@@ -254,19 +233,10 @@ def _write(store: Store, project: Project, judgement: rules.Judgement, by: By) -
     written = []
     for ruling in judgement.rulings:
         verdict = ruling.verdict
-        Candidate.update(
-            store,
-            ruling.candidate,
-            verdict=verdict.verdict,
-            rule=verdict.rule,
-            reason=verdict.reason,
-            cause=verdict.cause,
-            bar_id=ruling.bar,
-            on_trunk=ruling.on_trunk,
-            judged_at=by.at,
-            judged_by=by.actor,
-            actor=by.actor,
-        )
+        values: dict[str, object] = {"verdict": verdict.verdict, "rule": verdict.rule, "reason": verdict.reason}
+        values |= {"cause": verdict.cause, "bar_id": ruling.bar, "on_trunk": ruling.on_trunk}
+        values |= {"judged_at": by.at, "judged_by": by.actor, "actor": by.actor}
+        update(store, Candidate, ruling.candidate, values)
         candidate, bar = get(store, Candidate, ruling.candidate), get(store, Candidate, ruling.bar)
         written.append(Judged(candidate=candidate, bar=bar, verdict=verdict))
     _move_head(store, project, judgement.head, by.actor)
@@ -275,16 +245,9 @@ def _write(store: Store, project: Project, judgement: rules.Judgement, by: By) -
 
 def _move_head(store: Store, project: Project, head: int | None, actor: str) -> None:
     if head != project.head_id:
-        Project.update(store, project.id, head_id=head, actor=actor)
+        update(store, Project, project.id, {"head_id": head, "actor": actor})
 
 
 def _note(store: Store, candidate: Candidate, body: str, actor: str) -> None:
-    Comment.insert(
-        store,
-        project_id=candidate.project_id,
-        target_kind="candidate",
-        target_id=candidate.id,
-        kind="note",
-        body=body,
-        actor=actor,
-    )
+    values = {"project_id": candidate.project_id, "target_kind": "candidate", "target_id": candidate.id}
+    insert(store, Comment, {**values, "kind": "note", "body": body, "actor": actor})

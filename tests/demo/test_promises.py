@@ -22,6 +22,7 @@ from herdr.demo.run import add_ideas
 from herdr.demo.scene import Scene, look
 from herdr.demo.stage import Stage
 from herdr.ops.client import DirectClient
+from herdr.ops.run import ShowRun
 from herdr.repo.checks import head_commit
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import (
@@ -129,7 +130,7 @@ class Recorded:
     def broken(self) -> list[str]:
         """What is not kept."""
         scene = self.look()
-        shown = {run["ref"]: self.client.call("run.show", run=run["ref"]) for run in scene.runs}
+        shown = {run.ref: self.client.ask(ShowRun(run=run.ref)) for run in scene.runs}
         return [promise.what for promise in promises(scene, shown) if not promise.kept]
 
     def sql(self, statement: str) -> None:
@@ -233,7 +234,7 @@ def test_events_become_lines(recorded: Recorded) -> None:
     recorded.sql(
         "UPDATE runs SET state = 'failed', end_cause = 'no_commits', end_detail = 'd', actor = 'x' WHERE id = 4"
     )
-    later = look(recorded.client, scene.events[-1]["id"])
+    later = look(recorded.client, scene.events[-1].id)
     assert [line_of(later, event) for event in later.events] == [
         "candidate#3 interesting: because 3",
         "idea#2 is parked",
@@ -246,14 +247,14 @@ def test_the_live_screen_fits_the_terminal(recorded: Recorded, width: int, heigh
     recorded.sql("UPDATE agents SET state = 'busy', actor = 'x' WHERE id = 11")
     recorded.sql("UPDATE ideas SET status = 'scheduled', actor = 'x' WHERE id = 10")
     scene = recorded.look()
-    agent = scene.live_agent("idea#10")
+    agent = scene.agent_at_work("idea#10")
     assert agent is not None
     picture = draw(
         scene,
         seconds=12.3,
         attach="tmux -L herdr-01234567 attach",
         said=["a [bold]line[/] " * 20],
-        last_lines={agent["ref"]: "$ python3 evaluate.py [red]"},
+        last_lines={agent.ref: "$ python3 evaluate.py [red]"},
         height=height,
     )
     console = Console(width=width, height=height, file=io.StringIO(), markup=False, emoji=False, highlight=False)

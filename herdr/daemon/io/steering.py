@@ -57,7 +57,7 @@ class Steering:
         with self._app.transaction() as store:
             for comment in waiting:
                 if find(store, Message, "WHERE agent_id = ? AND comment_id = ?", agent_id, comment.id) is None:
-                    Message.insert(store, **_message(agent_id, comment), actor=comment.actor)
+                    Message.insert(store, **_message(agent_id, comment))
         self._app.changes.notify()
 
 
@@ -74,4 +74,5 @@ def _message(agent_id: int, comment: Comment) -> NewMessage:
         "kind": "comment",
         "comment_id": comment.id,
         "body": line,
+        "actor": comment.actor,
     }

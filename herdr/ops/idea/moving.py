@@ -11,9 +11,8 @@ from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation
 from herdr.ops.look import look
 from herdr.ops.why import because, note, reason_of
-from herdr.store.columns import IdeaChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Idea, Run, find
+from herdr.store.rows import Idea, Run, find, update
 
 
 class IdeaMoved(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,12 +120,12 @@ def _move(context: Context, request: MoveIdea, name: str, past: str) -> IdeaMove
     idea = look(context, Idea, request.idea)
     reason = reason_of(request.reason)
     status = move(ref("idea", idea.id), name, idea.status, context.role)
-    values: IdeaChanges = {"status": status}
+    values: dict[str, object] = {"status": status, "actor": context.actor}
     if status == "seed":
         # As if it were new: research gets it again.
-        values["sweep_id"], values["sweeps"] = None, 0
+        values |= {"sweep_id": None, "sweeps": 0}
     with because(context.conn, reason):
-        Idea.update(context.conn, idea.id, **values, actor=context.actor)
+        update(context.conn, Idea, idea.id, values)
     if reason is not None:
         note(context, ("idea", idea.id), idea.project_id, f"{past}: {reason}", decides=True)
     run = find(context.conn, Run, "WHERE idea_id = ? AND state IN ('queued', 'running')", idea.id)
