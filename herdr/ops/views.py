@@ -219,7 +219,8 @@ def scores(conn: Store, project: Project, candidates: Collection[int]) -> dict[i
         f" AND purpose = 'score' AND candidate_id IN ({marks(candidates)})",
         (project.evaluator_id, *candidates),
     )
-    return {row[0]: Score(state=row[1], metrics=msgspec.json.decode(row[2]), error=row[3]) for row in rows}
+    decoder = msgspec.json.Decoder(dict[str, float])
+    return {row[0]: Score(state=row[1], metrics=decoder.decode(row[2]), error=row[3]) for row in rows}
 
 
 def candidate_views(conn: Store, project: Project, candidates: list[Candidate]) -> list[CandidateView]:

@@ -12,7 +12,7 @@ import pytest
 
 from herdr.config import read_config
 from herdr.home import Home
-from herdr.ops.core import Context, run
+from herdr.ops.core import A, Context, Request, run
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Measurement, Project, Run, get, insert, update
 from herdr.tokens import token_hash
@@ -68,15 +68,17 @@ class Campaign:
     def set(self, kind: type[Any], row: int, **values: Any) -> None:
         update(self.store, kind, row, {**values, "actor": "daemon"})
 
-    def as_human(self, name: str, **arguments: object) -> Any:
-        return run(Context(conn=self.store, home=self.home, actor="human", cwd=self.root), name, arguments)
+    def as_human(self, request: Request[A]) -> A:
+        return run(Context(conn=self.store, home=self.home, actor="human", cwd=self.root), request)
 
-    def as_orchestrator(self, name: str, **arguments: object) -> Any:
-        return run(Context(conn=self.store, home=self.home, actor="orchestrator", cwd=self.root), name, arguments)
+    def as_orchestrator(self, request: Request[A]) -> A:
+        return run(Context(conn=self.store, home=self.home, actor="orchestrator", cwd=self.root), request)
 
-    def as_agent(self, agent: Agent, name: str, **arguments: object) -> Any:
-        context = Context(conn=self.store, home=self.home, actor=agent.name, cwd=self.root, agent=agent)
-        return run(context, name, arguments)
+    def as_agent(self, agent: Agent, request: Request[A]) -> A:
+        return run(self.context_of(agent), request)
+
+    def context_of(self, agent: Agent) -> Context:
+        return Context(conn=self.store, home=self.home, actor=agent.name, cwd=self.root, agent=agent)
 
 
 @pytest.fixture
@@ -98,7 +100,7 @@ def _register(store: Store, root: Path) -> None:
     insert(store, Evaluator, evaluator)
     baseline = {"project_id": 1, "tree_sha": tree, "commit_sha": commit, "subject": "first", "origin": "baseline"}
     insert(store, Candidate, {**baseline, "verdict": "keep", "actor": "human"})
-    score = {"candidate_id": 1, "evaluator_id": 1, "state": "done", "metrics": '{"size": 8}', "actor": "human"}
+    score = {"candidate_id": 1, "evaluator_id": 1, "state": "done", "metrics": '{"size": 8.0}', "actor": "human"}
     insert(store, Measurement, score)
     update(store, Project, 1, {"evaluator_id": 1, "head_id": 1, "actor": "human"})
 
