@@ -19,7 +19,7 @@ RUNS, WAITING, ROUNDS = 1000, 50, 15
 BIN = Path(sys.executable).parent
 BARE = (sys.executable, "-c", "pass")
 COMMANDS = (("piloop", "--help"), ("piloop", "status"), ("herdr", "status"))
-#: DESIGN §12: times a bare interpreter, and MB.
+#: The budgets: times a bare interpreter, and MB.
 RATIO, MEMORY = 8.0, 60.0
 HEAVY = ("anyio", "github", "jinja2", "libtmux", "pluggy", "pygit2", "rich", "textual")
 #: Runs a command line in a process of its own and says on stderr what that took. The kernel's `VmHWM` is of this

@@ -63,7 +63,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 def evaluator_environment(environ: Mapping[str, str], named: Sequence[str]) -> dict[str, str]:
     """The environment of an evaluate command: the plain variables and those that `evaluate_env` names.
 
-    Secrets of the daemon's environment are thereby not there (DESIGN §8).
+    Secrets of the daemon's environment are thereby not there.
     """
     return {
         name: value

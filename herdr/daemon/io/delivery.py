@@ -1,4 +1,4 @@
-"""Messages on their way to one agent: in order, one at a time, typed at most once (DESIGN §9)."""
+"""Messages on their way to one agent: in order, one at a time, typed at most once."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class OverruleVerdict(Request[CandidateJudged], frozen=True, kw_only=True):
 
 @operation(ImportCommit, who=LEADERS, writes=True)
 def import_commit(context: Context, request: ImportCommit) -> CommitImported:
-    """Register any commit of the repo as a starting point (the page, "Starting points"); it is never a keep.
+    """Register any commit of the repo as a starting point, as docs/ideas-seeds-runs.md says; it is never a keep.
 
     Raises:
         UsageError: git knows no such commit.
