@@ -20,6 +20,7 @@ lint: .venv/dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@$(BIN)/vulture
 
 unit: .venv/dev
 	@$(PYTEST) -q -n $(WORKERS) --dist worksteal

@@ -22,8 +22,9 @@ from herdr.repo.refs import pin, pinned
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
+from herdr.store.columns import MeasurementChanges, ProjectChanges
 from herdr.store.connection import Store, open_store, transaction
-from herdr.store.rows import Candidate, Evaluator, Measurement, Project, find, get, insert, update
+from herdr.store.rows import Candidate, Evaluator, Measurement, Project, find, get
 from herdr.templates import is_stub, write_templates
 from herdr.trunk import moves
 
@@ -161,15 +162,19 @@ class _Registration:
             pin(self.root, self.config.name, f"candidate/{candidate_id}", measured)
 
     def _write_project(self) -> int:
-        values = {"config": self.config.to_json().decode(), "config_error": None, "name": self.config.name}
-        values |= {"path": str(self.root), "actor": self.store.actor}
+        values: ProjectChanges = {
+            "name": self.config.name,
+            "path": str(self.root),
+            "config": self.config.to_json().decode(),
+            "config_error": None,
+        }
         if self.known is None:
-            return insert(self.store, Project, values)
+            return Project.insert(self.store, **values, actor=self.store.actor)
         # Measuring takes its time, so a run may have started since the first look.
         self._refuse_losses()
         if self.known.name != self.config.name:
             self._carry_over(self.known.name, self.config.name)
-        update(self.store, Project, self.known.id, values)
+        Project.update(self.store, self.known.id, **values, actor=self.store.actor)
         return self.known.id
 
     def _carry_over(self, old: str, new: str) -> None:
@@ -187,16 +192,21 @@ class _Registration:
         return moves.start(self.store, project_id, baseline, self.store.actor)
 
     def _enter_score(self, candidate_id: int, evaluator_id: int, score: Score) -> None:
-        values: dict[str, object] = {"state": "done", "error": None, "seconds": round(score.seconds, 3)}
-        values |= {"metrics": msgspec.json.encode(score.metrics).decode(), "actor": self.store.actor}
+        actor = self.store.actor
+        values: MeasurementChanges = {
+            "state": "done",
+            "metrics": msgspec.json.encode(score.metrics).decode(),
+            "error": None,
+            "seconds": round(score.seconds, 3),
+        }
         under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
         known = find(self.store, Measurement, under, candidate_id, evaluator_id)
         if known is None:
-            insert(
-                self.store, Measurement, {**values, "candidate_id": candidate_id, "evaluator_id": evaluator_id}
+            Measurement.insert(
+                self.store, candidate_id=candidate_id, evaluator_id=evaluator_id, **values, actor=actor
             )
         else:
-            update(self.store, Measurement, known.id, values)
+            Measurement.update(self.store, known.id, **values, actor=actor)
 
 
 def measure_now(

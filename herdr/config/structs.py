@@ -340,11 +340,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The metrics that may not get worse than their margin and floor."""
         return tuple(metric for metric in self.metrics if metric.role == "guardrail")
 
-    @property
-    def blocked_plugins(self) -> tuple[str, ...]:
-        """The plugins that `[plugins] block` turns off."""
-        return tuple(self.plugins.get("block", ()))
-
     def role(self, name: str) -> Role:
         """A role with the project's harnesses and models where it names none of its own.
 
@@ -361,10 +356,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             )
         harnesses = own.harnesses or self.harnesses
         return msgspec.structs.replace(own, harnesses=harnesses, model={**self.model, **own.model})
-
-    def model_for(self, role: str, harness: str) -> str | None:
-        """The model that an agent of this role is launched with; None: the harness's own default."""
-        return self.role(role).model.get(harness)
 
     def protected_patterns(self, root: Path) -> tuple[str, ...]:
         """What a candidate may not change, as gitignore patterns: `protect`, else what `evaluate` runs.

@@ -47,11 +47,6 @@ def escape_format(value: str) -> str:
     return _FORMAT_RUN.sub(lambda run: run[0] * 2, value)
 
 
-def quote_format(value: str) -> str:
-    """Quote a value that tmux expands as a format: without this an idea titled `#(cmd)` runs `cmd`."""
-    return quote(escape_format(value))
-
-
 def label(text: str) -> str:
     """Make a text fit to be a window's name or title: one line of at most `LABEL_LENGTH` characters."""
     return clean(text, newline="space", disarm="", disarm_at=False)[:LABEL_LENGTH].rstrip()

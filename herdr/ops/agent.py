@@ -13,7 +13,7 @@ from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
 from herdr.ops.look import look_agent
 from herdr.ops.views import AgentView, agent_view
 from herdr.ops.why import note, reason_of
-from herdr.store.rows import Agent, Run, Sweep, emit, fetch, get, update
+from herdr.store.rows import Agent, Run, Sweep, emit, fetch, get
 
 
 class AgentCancelled(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def request_cancel(context: Context, kind: type[Run] | type[Sweep], number: int,
     work = get(context.conn, kind, number)
     word = kind.table.removesuffix("s")
     if not work.cancel_requested:
-        update(context.conn, kind, number, {"cancel_requested": 1, "actor": context.actor})
+        kind.update(context.conn, number, cancel_requested=True, actor=context.actor)
         emit(
             context.conn,
             "run.cancel_requested" if word == "run" else "sweep.cancel_requested",

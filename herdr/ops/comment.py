@@ -14,7 +14,7 @@ from herdr.ops.look import look, look_target, text_of
 from herdr.ops.stored_config import in_background
 from herdr.ops.views import CommentView, comment_view, target_name
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get, insert
+from herdr.store.rows import Candidate, Comment, Project, Run, fetch, find, get
 
 #: How urgent an escalation is when nobody says.
 DEFAULT_PRIORITY = 2
@@ -89,9 +89,15 @@ def add(context: Context, request: AddComment) -> CommentAdded:
     priority = request.priority
     if priority is None and request.kind == "escalation":
         priority = DEFAULT_PRIORITY
-    values = {"project_id": project_id, "target_kind": kind, "target_id": number, "kind": request.kind}
-    comment_id = insert(
-        context.conn, Comment, {**values, "body": body, "priority": priority, "actor": context.actor}
+    comment_id = Comment.insert(
+        context.conn,
+        project_id=project_id,
+        target_kind=kind,
+        target_id=number,
+        kind=request.kind,
+        body=body,
+        priority=priority,
+        actor=context.actor,
     )
     name = target_name(context.conn, kind, number)
     unheard = _unheard(context, request.kind, kind, number)

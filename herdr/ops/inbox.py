@@ -15,7 +15,7 @@ from herdr.ops.idea.reading import idea_views
 from herdr.ops.look import look
 from herdr.ops.views import CommentView, EventView, IdeaView, comment_view, event_views
 from herdr.store.connection import Store
-from herdr.store.rows import Comment, Event, Idea, fetch, find, update
+from herdr.store.rows import Comment, Event, Idea, fetch, find
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
 NEWS: tuple[EventKind, ...] = (
@@ -206,7 +206,7 @@ def newest_event(conn: Store) -> int:
 def _acknowledge(context: Context, comment: Comment) -> bool:
     if comment.acked_at is not None or comment.priority is None:
         return False
-    update(context.conn, Comment, comment.id, {"acked_by": context.actor})
+    Comment.update(context.conn, comment.id, acked_by=context.actor)
     context.conn.execute(
         "UPDATE comments SET acked_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", (comment.id,)
     )

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from herdr.campaign.text import first_line, parse_ref, ref
+from herdr.contract.words import TargetKind
 from herdr.errors import HerdrError, UsageError
 from herdr.ops.core import Context, project_of
 from herdr.store.rows import Agent, Candidate, Comment, Idea, Project, Run, find
 
 ROLES = ("worker", "research", "watchdog", "lead")
-KINDS: dict[str, type[Idea] | type[Run] | type[Candidate] | type[Comment]] = {
+KINDS: dict[TargetKind, type[Idea] | type[Run] | type[Candidate] | type[Comment]] = {
     "idea": Idea,
     "run": Run,
     "candidate": Candidate,
@@ -59,7 +60,7 @@ def look_agent(context: Context, text: str) -> Agent:
     return agent
 
 
-def look_target(context: Context, text: str) -> tuple[str, int, int]:
+def look_target(context: Context, text: str) -> tuple[TargetKind, int, int]:
     """Find what a comment is on, as (kind in the store, id, the project's id).
 
     Args:
@@ -77,9 +78,10 @@ def look_target(context: Context, text: str) -> tuple[str, int, int]:
     if kind == "project":
         if find(context.conn, Project, "WHERE id = ?", number) is None or _foreign(context, number):
             raise _missing(kind, number)
-        return kind, number, number
-    if kind in KINDS:
-        return kind, number, look(context, KINDS[kind], word).project_id
+        return "project", number, number
+    for one, row in KINDS.items():
+        if one == kind:
+            return one, number, look(context, row, word).project_id
     return "agent", number, look_agent(context, word).project_id
 
 

@@ -9,7 +9,7 @@ from herdr.ops.look import look_agent, text_of
 from herdr.ops.stored_config import in_background
 from herdr.ops.views import MessageView, message_view
 from herdr.runtime.api import CANNOT_RECEIVE
-from herdr.store.rows import Agent, Message, Project, Run, find, get, insert
+from herdr.store.rows import Agent, Message, Project, Run, find, get
 
 
 class SendMessage(Request[MessageView], frozen=True, kw_only=True):
@@ -45,8 +45,7 @@ def send(context: Context, request: SendMessage) -> MessageView:
         raise RefusedError(
             f"{agent.name} was told nothing: {CANNOT_RECEIVE}", fix=_comment_instead(context, agent)
         )
-    values = {"agent_id": agent.id, "kind": "prompt", "body": text, "actor": context.actor}
-    message_id = insert(context.conn, Message, values)
+    message_id = Message.insert(context.conn, agent_id=agent.id, kind="prompt", body=text, actor=context.actor)
     return message_view(context.conn, get(context.conn, Message, message_id))
 
 

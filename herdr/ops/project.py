@@ -9,7 +9,7 @@ from herdr.contract.words import ProjectState
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
 from herdr.ops.status_snapshot import LiveSnapshot, StatusSnapshot, live_snapshot, status_snapshot
-from herdr.store.rows import Project, fetch, update
+from herdr.store.rows import Project, fetch
 
 
 class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +96,7 @@ def resume(context: Context, request: ResumeProject) -> ProjectView:
 
 
 def _set_state(context: Context, project: Project, state: ProjectState, reason: str | None) -> ProjectView:
-    values = {"state": state, "state_reason": reason, "actor": context.actor}
-    update(context.conn, Project, project.id, values)
+    Project.update(context.conn, project.id, state=state, state_reason=reason, actor=context.actor)
     return _view(msgspec.structs.replace(project, state=state, state_reason=reason))
 
 

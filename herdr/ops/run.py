@@ -29,7 +29,7 @@ from herdr.ops.views import (
     run_view,
 )
 from herdr.ops.why import because, note, reason_of
-from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, find, get, update
+from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, find, get
 
 OPEN = ("queued", "running")
 #: What an agent leaves in its folder when it has ended.
@@ -219,9 +219,9 @@ def requeue(context: Context, request: RequeueRun) -> RunRequeued:
     idea = get(context.conn, Idea, run.idea_id)
     if idea.status != "ready":
         move(ref("idea", idea.id), "ready", idea.status, context.role)
-    update(context.conn, Run, run.id, {"counts": 0, "actor": context.actor})
+    Run.update(context.conn, run.id, counts=False, actor=context.actor)
     with because(context.conn, reason):
-        update(context.conn, Idea, idea.id, {"status": "ready", "actor": context.actor})
+        Idea.update(context.conn, idea.id, status="ready", actor=context.actor)
     emit(
         context.conn,
         "run.requeued",

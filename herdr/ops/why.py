@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from herdr.contract.words import CommentKind, TargetKind
 from herdr.ops.core import PEOPLE, Context
 from herdr.ops.look import text_of
 from herdr.store.connection import Store
-from herdr.store.rows import Comment, insert
+from herdr.store.rows import Comment
 
 
 @contextmanager
@@ -24,7 +25,9 @@ def reason_of(text: str | None) -> str | None:
     return None if text is None else text_of(text, "a reason") or None
 
 
-def note(context: Context, target: tuple[str, int], project_id: int, body: str, *, decides: bool = False) -> int:
+def note(
+    context: Context, target: tuple[TargetKind, int], project_id: int, body: str, *, decides: bool = False
+) -> int:
     """Leave a comment in the asker's name, and return its id.
 
     Args:
@@ -34,6 +37,13 @@ def note(context: Context, target: tuple[str, int], project_id: int, body: str, 
         body: what it says.
         decides: it is a decision; only people decide, so an agent's is a note.
     """
-    values = {"project_id": project_id, "target_kind": target[0], "target_id": target[1], "body": body}
-    kind = "decision" if decides and context.role in PEOPLE else "note"
-    return insert(context.conn, Comment, {**values, "kind": kind, "actor": context.actor})
+    kind: CommentKind = "decision" if decides and context.role in PEOPLE else "note"
+    return Comment.insert(
+        context.conn,
+        project_id=project_id,
+        target_kind=target[0],
+        target_id=target[1],
+        body=body,
+        kind=kind,
+        actor=context.actor,
+    )

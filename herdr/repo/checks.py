@@ -40,11 +40,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the path is a symlink afterwards."""
         return self.mode == SYMLINK
 
-    @property
-    def is_submodule(self) -> bool:
-        """Whether the path is a submodule on either side."""
-        return SUBMODULE in (self.mode, self.old_mode)
-
 
 @functools.lru_cache(maxsize=1)
 def check_git() -> None:
@@ -143,20 +138,6 @@ def tree_of(root: Path, commit: str) -> str:
     import pygit2
 
     return str(open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree).id)
-
-
-def file_at(root: Path, commit: str, path: str) -> bytes | None:
-    """The content of a file as `commit` holds it; None when it has no file there."""
-    import pygit2
-
-    found = open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree)
-    try:
-        entry = found[path]
-        return entry.data if isinstance(entry, pygit2.Blob) else None
-    except (KeyError, pygit2.GitError):
-        # A partial clone knows the name, and fetches the content only when git asks for it.
-        fetched = run_git(root, "cat-file", "blob", f"{commit}:{path}", check=False)
-        return fetched.out if fetched.code == 0 else None
 
 
 def is_ancestor(root: Path, old: str, new: str) -> bool:

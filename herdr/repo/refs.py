@@ -44,11 +44,6 @@ def pinned(root: Path, project: str) -> dict[str, str]:
     return {ref.removeprefix(prefix): commit for commit, ref in pairs}
 
 
-def unpin(root: Path, project: str, name: str) -> None:
-    """Remove a pin; one that is not there is fine."""
-    run_git(root, "update-ref", "-d", pin_ref(project, name))
-
-
 def pin_ref(project: str, name: str) -> str:
     """The full ref of a pin."""
     return f"refs/piloop/{slug(project)}/{name}"

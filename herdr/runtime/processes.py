@@ -61,12 +61,6 @@ def alive(process: Process) -> bool:
     return started is not None and abs(started - process.started) <= TOLERANCE
 
 
-def identify(pid: int) -> Process | None:
-    """The live process that has this pid now, or None."""
-    started = start_time(pid) if LINUX else _psutil_start(pid)
-    return None if started is None else Process(pid=pid, started=started)
-
-
 def snapshot() -> ProcessMap:
     """Look at every process once: about 70 µs each on Linux."""
     found = {one.process.pid: one for one in (_scan_proc() if LINUX else _scan_psutil())}

@@ -2,6 +2,7 @@
 
 `...Changes` are the columns that may change or that the schema fills; `New...` adds what a new row has to say.
 What has to be said and may change later stands among the changes: the schema refuses a row without it.
+`actor`, who signs the change, is a keyword of its own.
 `tests/store/test_words.py` holds them equal to the schema and to the rows.
 """
 
@@ -34,13 +35,7 @@ from herdr.contract.words import (
 )
 
 
-class Signed(TypedDict):
-    """Who makes the change: it stands in the event that the change makes."""
-
-    actor: str
-
-
-class ProjectChanges(Signed, total=False):
+class ProjectChanges(TypedDict, total=False):
     """Columns of `projects` that may change, or that have a default."""
 
     name: str
@@ -62,7 +57,7 @@ class ProjectChanges(Signed, total=False):
     updated_at: str
 
 
-class EvaluatorChanges(Signed, total=False):
+class EvaluatorChanges(TypedDict, total=False):
     """Columns of `evaluators` that may change, or that have a default."""
 
     commit_sha: str
@@ -77,7 +72,7 @@ class NewEvaluator(EvaluatorChanges):
     key: str
 
 
-class IdeaChanges(Signed, total=False):
+class IdeaChanges(TypedDict, total=False):
     """Columns of `ideas` that may change, or that have a default."""
 
     title: str
@@ -105,7 +100,7 @@ class NewIdea(IdeaChanges):
     source: str
 
 
-class RunChanges(Signed, total=False):
+class RunChanges(TypedDict, total=False):
     """Columns of `runs` that may change, or that have a default."""
 
     state: RunState
@@ -135,7 +130,7 @@ class NewRun(RunChanges):
     harness: str
 
 
-class SweepChanges(Signed, total=False):
+class SweepChanges(TypedDict, total=False):
     """Columns of `sweeps` that may change, or that have a default."""
 
     ideas: int
@@ -161,7 +156,7 @@ class NewSweep(SweepChanges):
     harness: str
 
 
-class AnomalyChanges(Signed, total=False):
+class AnomalyChanges(TypedDict, total=False):
     """Columns of `anomalies` that may change, or that have a default."""
 
     sweep_id: int | None
@@ -179,7 +174,7 @@ class NewAnomaly(AnomalyChanges):
     incident: bool
 
 
-class AgentChanges(Signed, total=False):
+class AgentChanges(TypedDict, total=False):
     """Columns of `agents` that may change, or that have a default."""
 
     run_id: int | None
@@ -219,11 +214,12 @@ class NewAgent(AgentChanges):
     token_hash: str
 
 
-class CandidateChanges(Signed, total=False):
+class CandidateChanges(TypedDict, total=False):
     """Columns of `candidates` that may change, or that have a default."""
 
     run_id: int | None
     parent_id: int | None
+    origin: Origin
     verdict: VerdictWord | None
     cause: VerdictCause | None
     rule: VerdictRule | None
@@ -245,10 +241,9 @@ class NewCandidate(CandidateChanges):
     tree_sha: str
     commit_sha: str
     subject: str
-    origin: Origin
 
 
-class MeasurementChanges(Signed, total=False):
+class MeasurementChanges(TypedDict, total=False):
     """Columns of `measurements` that may change, or that have a default."""
 
     purpose: MeasurementPurpose
@@ -279,7 +274,7 @@ class CommentChanges(TypedDict, total=False):
     created_at: str
 
 
-class NewComment(CommentChanges, Signed):
+class NewComment(CommentChanges):
     """What a new row of `comments` must say."""
 
     project_id: int
@@ -289,7 +284,7 @@ class NewComment(CommentChanges, Signed):
     body: str
 
 
-class MessageChanges(Signed, total=False):
+class MessageChanges(TypedDict, total=False):
     """Columns of `messages` that may change, or that have a default."""
 
     comment_id: int | None

@@ -92,14 +92,16 @@ class Project(Row, frozen=True, kw_only=True):
     head_id: int | None
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[ProjectChanges]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[ProjectChanges]) -> int:
         """Enter a project; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[ProjectChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[ProjectChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Evaluator(Row, frozen=True, kw_only=True):
@@ -112,14 +114,16 @@ class Evaluator(Row, frozen=True, kw_only=True):
     definition: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewEvaluator]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewEvaluator]) -> int:
         """Enter an evaluator; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[EvaluatorChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[EvaluatorChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Idea(Row, frozen=True, kw_only=True):
@@ -145,14 +149,16 @@ class Idea(Row, frozen=True, kw_only=True):
     created_at: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewIdea]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewIdea]) -> int:
         """Enter an idea; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[IdeaChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[IdeaChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Run(Row, frozen=True, kw_only=True):
@@ -181,14 +187,16 @@ class Run(Row, frozen=True, kw_only=True):
     settled_at: str | None
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewRun]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewRun]) -> int:
         """Enter a run; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[RunChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[RunChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Sweep(Row, frozen=True, kw_only=True):
@@ -213,14 +221,16 @@ class Sweep(Row, frozen=True, kw_only=True):
     finished_at: str | None
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewSweep]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewSweep]) -> int:
         """Enter a sweep; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[SweepChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[SweepChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Anomaly(Row, frozen=True, kw_only=True):
@@ -237,14 +247,16 @@ class Anomaly(Row, frozen=True, kw_only=True):
     at: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewAnomaly]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewAnomaly]) -> int:
         """Enter an anomaly; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[AnomalyChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[AnomalyChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Agent(Row, frozen=True, kw_only=True):
@@ -283,14 +295,16 @@ class Agent(Row, frozen=True, kw_only=True):
     last_line: str | None
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewAgent]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewAgent]) -> int:
         """Enter an agent; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[AgentChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[AgentChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def name(self) -> str:
@@ -329,14 +343,16 @@ class Candidate(Row, frozen=True, kw_only=True):
     created_at: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewCandidate]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewCandidate]) -> int:
         """Enter a candidate; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[CandidateChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[CandidateChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def touched_paths(self) -> tuple[str, ...]:
@@ -357,14 +373,16 @@ class Measurement(Row, frozen=True, kw_only=True):
     seconds: float | None
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewMeasurement]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewMeasurement]) -> int:
         """Enter a measurement; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[MeasurementChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[MeasurementChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def values(self) -> dict[str, float]:
@@ -390,13 +408,13 @@ class Comment(Row, frozen=True, kw_only=True):
     created_at: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewComment]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewComment]) -> int:
         """Enter a comment; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[CommentChanges]) -> None:
-        """Set columns of one row."""
+        """Set columns of one row; its actor is its author, and stays."""
         update(conn, cls, row_id, values)
 
 
@@ -416,14 +434,16 @@ class Message(Row, frozen=True, kw_only=True):
     actor: str
 
     @classmethod
-    def insert(cls, conn: sqlite3.Connection, /, **values: Unpack[NewMessage]) -> int:
+    def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewMessage]) -> int:
         """Enter a message; return its id."""
-        return insert(conn, cls, values)
+        return insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
-    def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[MessageChanges]) -> None:
+    def update(
+        cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[MessageChanges]
+    ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, values)
+        update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Event(Row, frozen=True, kw_only=True):

@@ -13,8 +13,9 @@ from herdr.campaign.text import ref
 from herdr.campaign.verdict import Verdict
 from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError
+from herdr.store.columns import CandidateChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Project, Run, find, get, insert, update
+from herdr.store.rows import Candidate, Comment, Project, Run, find, get
 from herdr.trunk import rules
 from herdr.trunk.reading import candidates_of, line_of, on_branch
 
@@ -58,10 +59,20 @@ def start(store: Store, project_id: int, baseline: Baseline, actor: str) -> int:
     if known is not None:
         candidate_id = known.id
     else:
-        values = {"project_id": project_id, "tree_sha": baseline.tree, "commit_sha": baseline.commit}
-        values |= {"subject": baseline.subject, "origin": "baseline", "on_trunk": 1, "verdict": "keep"}
-        values |= {"rule": "baseline", "reason": "where the campaign starts", "judged_by": actor, "actor": actor}
-        candidate_id = insert(store, Candidate, values)
+        candidate_id = Candidate.insert(
+            store,
+            project_id=project_id,
+            tree_sha=baseline.tree,
+            commit_sha=baseline.commit,
+            subject=baseline.subject,
+            origin="baseline",
+            on_trunk=True,
+            verdict="keep",
+            rule="baseline",
+            reason="where the campaign starts",
+            judged_by=actor,
+            actor=actor,
+        )
     _move_head(store, get(store, Project, project_id), candidate_id, actor)
     return candidate_id
 
@@ -122,7 +133,7 @@ def judge_again(store: Store, candidate: Candidate, bar: Candidate, judge: Judge
         What was written; None when a person has judged the candidate meanwhile.
     """
     now = get(store, Candidate, candidate.id)
-    update(store, Candidate, now.id, {"judge_again": 0, "actor": by.actor})
+    Candidate.update(store, now.id, judge_again=False, actor=by.actor)
     if not rules.may_judge(now.judged_by):
         return None
     project = get(store, Project, now.project_id)
@@ -169,9 +180,19 @@ def overrule(store: Store, candidate: Candidate, word: VerdictWord, reason: str,
             f"{ref('candidate', candidate.id)} is the only keep: nothing would be left to start from",
             fix="say first of a candidate that was made from it that it is a keep",
         )
-    values: dict[str, object] = {"verdict": word, "rule": "override", "cause": "override", "reason": reason}
-    values |= {"judged_by": by.actor, "judged_at": by.at, "on_trunk": ruling.on_trunk, "judge_again": 0}
-    update(store, Candidate, candidate.id, {**values, "actor": by.actor})
+    Candidate.update(
+        store,
+        candidate.id,
+        verdict=word,
+        rule="override",
+        cause="override",
+        reason=reason,
+        judged_by=by.actor,
+        judged_at=by.at,
+        on_trunk=ruling.on_trunk,
+        judge_again=False,
+        actor=by.actor,
+    )
     _move_head(store, project, ruling.head, by.actor)
 
 
@@ -184,11 +205,12 @@ def note(store: Store, candidate: Candidate, reason: str, actor: str) -> None:
         reason: why it is one.
         actor: who says so.
     """
-    values: dict[str, object] = {"note": reason, "actor": actor}
+    values: CandidateChanges = {"note": reason}
     word = rules.after_note(candidate.verdict)
     if word is not None:
-        values |= {"verdict": word, "cause": "note", "reason": reason, "judged_by": actor}
-    update(store, Candidate, candidate.id, values)
+        values["verdict"], values["cause"] = word, "note"
+        values["reason"], values["judged_by"] = reason, actor
+    Candidate.update(store, candidate.id, **values, actor=actor)
 
 
 def want_judgement(store: Store, candidate: Candidate, actor: str) -> None:
@@ -200,7 +222,7 @@ def want_judgement(store: Store, candidate: Candidate, actor: str) -> None:
         actor: who asks.
     """
     if rules.judged_again(candidate.origin, candidate.judged_by):
-        update(store, Candidate, candidate.id, {"judge_again": 1, "actor": actor})
+        Candidate.update(store, candidate.id, judge_again=True, actor=actor)
 
 
 def give_up_merge(store: Store, keep: Candidate, actor: str) -> None:
@@ -211,7 +233,7 @@ def give_up_merge(store: Store, keep: Candidate, actor: str) -> None:
         keep: the keep that the head passed by.
         actor: who says so.
     """
-    update(store, Candidate, keep.id, {"cause": None, "actor": actor})
+    Candidate.update(store, keep.id, cause=None, actor=actor)
 
 
 def judge_in_place(store: Store, keep: Candidate, head: Candidate, actor: str) -> Candidate:
@@ -223,8 +245,7 @@ def judge_in_place(store: Store, keep: Candidate, head: Candidate, actor: str) -
         head: what it is built on from now on.
         actor: who says so.
     """
-    values = {"verdict": None, "cause": None, "parent_id": head.id, "actor": actor}
-    update(store, Candidate, keep.id, values)
+    Candidate.update(store, keep.id, verdict=None, cause=None, parent_id=head.id, actor=actor)
     return get(store, Candidate, keep.id)
 
 
@@ -233,10 +254,19 @@ def _write(store: Store, project: Project, judgement: rules.Judgement, by: By) -
     written = []
     for ruling in judgement.rulings:
         verdict = ruling.verdict
-        values: dict[str, object] = {"verdict": verdict.verdict, "rule": verdict.rule, "reason": verdict.reason}
-        values |= {"cause": verdict.cause, "bar_id": ruling.bar, "on_trunk": ruling.on_trunk}
-        values |= {"judged_at": by.at, "judged_by": by.actor, "actor": by.actor}
-        update(store, Candidate, ruling.candidate, values)
+        Candidate.update(
+            store,
+            ruling.candidate,
+            verdict=verdict.verdict,
+            rule=verdict.rule,
+            reason=verdict.reason,
+            cause=verdict.cause,
+            bar_id=ruling.bar,
+            on_trunk=ruling.on_trunk,
+            judged_at=by.at,
+            judged_by=by.actor,
+            actor=by.actor,
+        )
         candidate, bar = get(store, Candidate, ruling.candidate), get(store, Candidate, ruling.bar)
         written.append(Judged(candidate=candidate, bar=bar, verdict=verdict))
     _move_head(store, project, judgement.head, by.actor)
@@ -245,9 +275,16 @@ def _write(store: Store, project: Project, judgement: rules.Judgement, by: By) -
 
 def _move_head(store: Store, project: Project, head: int | None, actor: str) -> None:
     if head != project.head_id:
-        update(store, Project, project.id, {"head_id": head, "actor": actor})
+        Project.update(store, project.id, head_id=head, actor=actor)
 
 
 def _note(store: Store, candidate: Candidate, body: str, actor: str) -> None:
-    values = {"project_id": candidate.project_id, "target_kind": "candidate", "target_id": candidate.id}
-    insert(store, Comment, {**values, "kind": "note", "body": body, "actor": actor})
+    Comment.insert(
+        store,
+        project_id=candidate.project_id,
+        target_kind="candidate",
+        target_id=candidate.id,
+        kind="note",
+        body=body,
+        actor=actor,
+    )

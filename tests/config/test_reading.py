@@ -101,7 +101,7 @@ DEFAULTS = [
     ("roles.research.buffer", 2),
     ("roles.research.context", ()),
     ("roles.research.scout", None),
-    ("blocked_plugins", ()),
+    ("plugins", {}),
     ("tmux", Tmux(socket=None, width=200, height=50, history=50_000)),
     ("primary.margin", None),
 ]
@@ -142,7 +142,7 @@ env = {{ A = "1" }}
     mine = config.harness["mine"]
     assert (mine.ready, mine.received, mine.dialogs["trust"]) == ("^>", "said {text}$", "trust .*folder")
     assert (mine.newline, mine.settle, mine.env, mine.ready_timeout) == ("keep", 0, {"A": "1"}, None)
-    assert config.blocked_plugins == ("codex",)
+    assert config.plugins["block"] == ["codex"]
     assert config.plugins["notify"] == {"urls": ["a"], "since": "2024-05-01"}
     assert (config.tmux.socket, config.tmux.width, config.tmux.height) == ("mine", 80, 50)
     assert (config.protect, config.attempts, config.evaluate_env) == (("bench", "data/*.csv"), 3, ("TOKEN",))
@@ -165,9 +165,7 @@ def test_a_role_takes_the_projects_harnesses_and_models_where_it_has_none(tmp_pa
     assert worker.harnesses == ("claude", "pi")
     assert worker.model == {"pi": "openrouter/some-model", "claude": "sonnet", "codex": "gpt-5"}
     assert (worker.timeout, worker.max_concurrent) == (3600, 6)
-    assert config.model_for("worker", "claude") == "sonnet"
-    assert config.model_for("watchdog", "claude") == "opus"
-    assert config.model_for("worker", "aider") is None
+    assert config.role("watchdog").model["claude"] == "opus"
     plain = read_config(project(tmp_path, f'harnesses = ["aider"]\n{SMALL}'), {})
     assert plain.role("research").harnesses == ("aider",)
 

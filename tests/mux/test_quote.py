@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from herdr.mux.errors import TmuxError
-from herdr.mux.quote import LABEL_LENGTH, clean, escape_format, label, quote, quote_format
+from herdr.mux.quote import LABEL_LENGTH, clean, escape_format, label, quote
 from herdr.mux.windows import kill_window, open_window, set_title
 
 HOSTILE = [
@@ -52,7 +52,6 @@ def test_quoted_text_is_plain_ascii() -> None:
 def test_formats_have_their_hash_doubled() -> None:
     assert escape_format("#(x) #{y} ##") == "##(x) ##{y} ####"
     assert escape_format("#[z] ##[z]") == "#[z] ##[z]"
-    assert quote_format("#(x)") == quote("##(x)")
 
 
 @pytest.mark.anyio

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from herdr.repo.checks import file_at, head_commit, is_dirty
+from herdr.repo.checks import head_commit, is_dirty
 from herdr.repo.commits import commit_leftovers, interrupted, new_commits, read_commit
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.git import GitError
@@ -177,7 +177,7 @@ def test_leftovers_of_an_interrupted_merge(repo: Path, start: Start, git: Git, c
     assert found.interrupted == "merge"
     assert found.commit is not None
     assert found.commit.parents == (mine,)
-    assert b"<<<<<<<" in (file_at(repo, found.commit.sha, "solve.py") or b"")
+    assert "<<<<<<<" in git(repo, "show", f"{found.commit.sha}:solve.py")
 
 
 def test_leftovers_of_an_interrupted_rebase(repo: Path, start: Start, git: Git, commit: Commit) -> None:

@@ -11,7 +11,6 @@ from herdr.errors import HerdrError, UsageError
 from herdr.repo import checks
 from herdr.repo.checks import (
     changed_paths,
-    file_at,
     find_root,
     head_commit,
     inside,
@@ -151,29 +150,11 @@ def test_reading_commits(repo: Path, git: Git, commit: Callable[..., str]) -> No
     third = commit(repo, {"solve.py": "print(1)\n"})
     assert resolve_commit(repo, "HEAD~2") == resolve_commit(repo, first[:8]) == first
     assert tree_of(repo, first) == tree_of(repo, third) != tree_of(repo, second)
-    assert file_at(repo, second, "solve.py") == b"print(2)\n"
-    assert file_at(repo, second, "lib/data.txt") == b"d\n"
-    for nothing in ("lib", "nowhere", "lib/nowhere"):
-        assert file_at(repo, second, nothing) is None
     git(repo, "tag", "-a", "-m", "t", "v1", first)
     assert resolve_commit(repo, "v1") == first
     for bad in ("nowhere", "0" * 40, "HEAD:lib", "", "a..b"):
         with pytest.raises(UsageError, match="names no commit"):
             resolve_commit(repo, bad)
-
-
-def test_files_of_a_partial_clone_are_fetched(
-    repo: Path, tmp_path: Path, git: Git, commit: Callable[..., str]
-) -> None:
-    old = head_commit(repo)
-    commit(repo, {"solve.py": "print(2)\n"})
-    git(repo, "config", "uploadpack.allowFilter", "true")
-    git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
-    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", "part")
-    git(tmp_path / "part", "config", "core.repositoryFormatVersion", "1")
-    git(tmp_path / "part", "config", "extensions.partialClone", "origin")
-    assert file_at(tmp_path / "part", old, "solve.py") == b"print(1)\n"
-    assert file_at(tmp_path / "part", old, "nowhere") is None
 
 
 def test_dirty(repo: Path) -> None:

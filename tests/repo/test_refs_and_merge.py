@@ -10,7 +10,7 @@ from herdr.errors import RefusedError
 from herdr.repo.checks import head_commit
 from herdr.repo.git import GitError, run_git
 from herdr.repo.merge import Conflict, merge_onto
-from herdr.repo.refs import pin, pinned, unpin
+from herdr.repo.refs import pin, pinned
 
 Git = Callable[..., str]
 Commit = Callable[..., str]
@@ -28,9 +28,6 @@ def test_pins(repo: Path, git: Git, commit: Commit) -> None:
     with pytest.raises(RefusedError, match="already pins"):
         pin(repo, "My project!", "run-7/1", second)
     assert pinned(repo, "My project!")["run-7/1"] == first
-    unpin(repo, "My project!", "run-7/1")
-    unpin(repo, "My project!", "run-7/1")
-    assert pinned(repo, "My project!") == {"candidate/30": second}
     for name, sha in (("bad name", first), ("a..b", first), ("fine", "1" * 40)):
         with pytest.raises(GitError):
             pin(repo, "other", name, sha)

@@ -17,7 +17,7 @@ from herdr.home import Home
 from herdr.runtime.api import Process
 from herdr.runtime.ending import end_agent, end_tree, end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, write_launch
-from herdr.runtime.processes import LINUX, MARK, ProcessMap, alive, belongs, identify, mark, snapshot
+from herdr.runtime.processes import LINUX, MARK, ProcessMap, alive, belongs, mark, snapshot
 
 
 @pytest.fixture
@@ -72,6 +72,11 @@ while not os.path.exists("daemon-pid"): time.sleep(0.01)
 print("up", flush=True)
 time.sleep(100)
 """
+
+
+def identify(pid: int) -> Process | None:
+    found = snapshot().found.get(pid)
+    return found and found.process
 
 
 def pids(processes: set[Process]) -> set[int]:

@@ -89,13 +89,13 @@ def _settle(app: AppContext, message: Message, delivery: Delivery) -> bool:
 
 def write_state(app: AppContext, message: Message, state: MessageState, detail: str = "") -> None:
     """Write where a message is; `typed` is written before its first byte goes out."""
-    values: MessageChanges = {"state": state, "detail": detail or None, "actor": ACTOR}
+    values: MessageChanges = {"state": state, "detail": detail or None}
     if state == "typed":
         values["typed_at"] = app.timestamp()
     elif state == "received":
         values["received_at"] = app.timestamp()
     with app.transaction() as store:
-        Message.update(store, message.id, **values)
+        Message.update(store, message.id, **values, actor=ACTOR)
 
 
 def close_messages(store: Store, agent_id: int) -> None:

@@ -57,7 +57,7 @@ class Steering:
         with self._app.transaction() as store:
             for comment in waiting:
                 if find(store, Message, "WHERE agent_id = ? AND comment_id = ?", agent_id, comment.id) is None:
-                    Message.insert(store, **_message(agent_id, comment))
+                    Message.insert(store, **_message(agent_id, comment), actor=comment.actor)
         self._app.changes.notify()
 
 
@@ -74,5 +74,4 @@ def _message(agent_id: int, comment: Comment) -> NewMessage:
         "kind": "comment",
         "comment_id": comment.id,
         "body": line,
-        "actor": comment.actor,
     }

@@ -211,10 +211,10 @@ def _last_comment(store: Store) -> int:
 
 def _enter_brief(store: Store, agent: Agent, prompt: str, *, in_argv: bool, stamp: str) -> None:
     """The first prompt is a message like any other; one in argv has arrived with the launch."""
-    values: NewMessage = {"agent_id": agent.id, "kind": "brief", "body": prompt, "actor": ACTOR}
+    values: NewMessage = {"agent_id": agent.id, "kind": "brief", "body": prompt}
     if in_argv:
         values |= {"state": "received", "detail": "as an argument", "typed_at": stamp, "received_at": stamp}
-    Message.insert(store, **values)
+    Message.insert(store, **values, actor=ACTOR)
 
 
 def _request(

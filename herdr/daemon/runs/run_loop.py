@@ -142,12 +142,12 @@ def _run_facts(
 def _end_run(app: AppContext, run: Run, outcome: Outcome, *, detail: str = "") -> None:
     """Write how a run ended; a lost one goes back to the queue as it is, to be started again."""
     said = f"{outcome.detail}: {detail}" if detail else outcome.detail
-    values: RunChanges = {"state": outcome.state, "actor": ACTOR}
+    values: RunChanges = {"state": outcome.state}
     if outcome.state != "queued":
         values["end_cause"], values["end_detail"] = outcome.end, said
         values["counts"], values["finished_at"] = outcome.counts, app.timestamp()
     with app.transaction() as store:
-        Run.update(store, run.id, **values)
+        Run.update(store, run.id, **values, actor=ACTOR)
         if outcome.state == "failed":
             detail = f"run#{run.id} of idea#{run.idea_id} failed: {said}"
             report(store, run.project_id, "failed_run", ("run", run.id), detail, incident=True)

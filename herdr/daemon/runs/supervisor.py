@@ -109,7 +109,7 @@ class Supervisor:
 
     def _note_start(self, pid: int) -> None:
         if self._agent.started_at is None:
-            self._update(pid=pid, started_at=self._app.timestamp(), actor=ACTOR)
+            self._update(pid=pid, started_at=self._app.timestamp())
 
     async def _ready(self) -> Ending | None:
         """Wait until the screen shows that the harness takes input, or works; None then."""
@@ -140,7 +140,7 @@ class Supervisor:
 
     def _become_ready(self) -> None:
         if self._agent.ready_at is None:
-            self._update(ready_at=self._app.timestamp(), actor=ACTOR)
+            self._update(ready_at=self._app.timestamp())
 
     # --- at work ----------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Supervisor:
         self._worked = self._worked or reading.state == "busy"
         state = self._shown_state(reading.state)
         if (state, reading.cause) != (self._agent.state, self._agent.cause):
-            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None, actor=ACTOR)
+            self._update(state=state, cause=reading.cause, cause_detail=reading.evidence or None)
 
     def _shown_state(self, state: AgentState) -> AgentState:
         rules = self._harness.screen
@@ -226,7 +226,7 @@ class Supervisor:
 
     def _warn(self, left: float) -> None:
         body = f"[piloop] {left:.0f} seconds are left. Commit what you have now, and leave your finding."
-        self._update(warned_at=self._app.timestamp(), actor=ACTOR)
+        self._update(warned_at=self._app.timestamp())
         with self._app.transaction() as store:
             Message.insert(store, agent_id=self._agent.id, kind="warning", body=body, actor=ACTOR)
 
@@ -316,7 +316,7 @@ class Supervisor:
 
     def _update(self, **values: Unpack[AgentChanges]) -> None:
         with self._app.transaction() as store:
-            Agent.update(store, self._agent.id, **values)
+            Agent.update(store, self._agent.id, **values, actor=ACTOR)
             self._agent = get(store, Agent, self._agent.id)
 
 

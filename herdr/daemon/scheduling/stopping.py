@@ -47,15 +47,15 @@ class Stopping:
         known = limits(config.stop, config.spend, config.primary.direction, progress)
         passed = msgspec.json.decode(project.stopped_by, type=tuple[str, ...])
         decision = decide(known, passed, state=project.state)
-        values: ProjectChanges = {"actor": ACTOR}
+        values: ProjectChanges = {}
         if decision.passed != passed:
             values["stopped_by"] = msgspec.json.encode(decision.passed).decode()
         if decision.state is not None:
             values["state"], values["state_reason"] = decision.state, decision.reason or None
             values["stopped_at"] = self._app.timestamp()
-        if len(values) > 1:
+        if values:
             with self._app.transaction() as store:
-                Project.update(store, project.id, **values)
+                Project.update(store, project.id, **values, actor=ACTOR)
                 if decision.state == "stopped":
                     _tell_agents(store, project.id, decision.reason)
 

@@ -18,8 +18,9 @@ from herdr.repo.commits import Commit, new_commits
 from herdr.repo.overlay import touched
 from herdr.repo.refs import pin
 from herdr.scoring.evaluator import read_definition
+from herdr.store.columns import NewCandidate
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, find, get, insert, update
+from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, find, get
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of, candidates_of
 
@@ -50,9 +51,9 @@ def score_of(store: Store, project: Project, candidate_id: int) -> Measurement |
 
 def want_score(store: Store, project: Project, candidate_id: int) -> None:
     """Queue the scoring of a candidate under the present evaluator, unless it is queued or done."""
+    assert project.evaluator_id is not None
     if not has_score(store, project, candidate_id):
-        values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": ACTOR}
-        insert(store, Measurement, values)
+        Measurement.insert(store, candidate_id=candidate_id, evaluator_id=project.evaluator_id, actor=ACTOR)
 
 
 def has_score(store: Store, project: Project, candidate_id: int) -> bool:
@@ -101,11 +102,11 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
     commit = found.commit
     known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, commit.tree)
     if known is None:
-        candidate_id = insert(store, Candidate, _new_candidate(store, project, run, found))
+        candidate_id = Candidate.insert(store, **_new_candidate(store, project, run, found), actor=ACTOR)
     else:
         candidate_id = known.id
         if known.origin == "skipped" and not commit.skip:
-            update(store, Candidate, known.id, {"origin": "run", "actor": ACTOR})
+            Candidate.update(store, known.id, origin="run", actor=ACTOR)
     if not commit.skip:
         want_score(store, project, candidate_id)
     store.execute(
@@ -115,7 +116,7 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
     )
 
 
-def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> dict[str, object]:
+def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> NewCandidate:
     commit = found.commit
     marks = ", ".join("?" for _ in commit.parents)
     among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
@@ -131,7 +132,6 @@ def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> di
         "origin": "skipped" if commit.skip else "recovered" if recovered else "run",
         "note": commit.note,
         "touched": msgspec.json.encode(found.touched).decode() if found.touched else None,
-        "actor": ACTOR,
     }
 
 

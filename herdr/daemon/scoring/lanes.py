@@ -80,11 +80,11 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     candidate = get(app.store, Candidate, row.candidate_id)
     evaluator = get(app.store, Evaluator, row.evaluator_id)
     job = job_for(app, fleet, row, candidate, evaluator)
-    _write(app, row, state="running", started_at=app.timestamp(), actor=ACTOR)
+    _write(app, row, state="running", started_at=app.timestamp())
     try:
         result = await measure(job, partial(_elsewhere, app, fleet, candidate, job))
     except BaseException:
-        _write(app, row, state="queued", started_at=None, actor=ACTOR)
+        _write(app, row, state="queued", started_at=None)
         raise
     _write(
         app,
@@ -94,7 +94,6 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
         error=result.error,
         seconds=round(result.seconds, 3),
         finished_at=app.timestamp(),
-        actor=ACTOR,
     )
     if result.error is None:
         await anyio.to_thread.run_sync(partial(shutil.rmtree, job.folder, ignore_errors=True))
@@ -143,4 +142,4 @@ async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: J
 
 def _write(app: AppContext, row: Measurement, **values: Unpack[MeasurementChanges]) -> None:
     with app.transaction() as store:
-        Measurement.update(store, row.id, **values)
+        Measurement.update(store, row.id, **values, actor=ACTOR)

@@ -12,7 +12,7 @@ from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
 from herdr.repo.refs import pin
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, find, get, insert
+from herdr.store.rows import Candidate, Project, Run, find, get
 from herdr.trunk import moves
 
 #: Ends the subject of a merge; one that is merged again has it once.
@@ -80,20 +80,17 @@ def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Co
         if known is not None:
             # Its history holds the head already: it is judged there as it stands.
             return moves.judge_in_place(store, keep, head, ACTOR)
-        merged_id = insert(
+        merged_id = Candidate.insert(
             store,
-            Candidate,
-            {
-                "project_id": project.id,
-                "run_id": run.id,
-                "parent_id": head.id,
-                "tree_sha": made.tree,
-                "commit_sha": made.sha,
-                "subject": f"{keep.subject.partition(MERGED)[0]}{MERGED}{head.id})",
-                "origin": "rebase",
-                "touched": keep.touched,
-                "actor": ACTOR,
-            },
+            project_id=project.id,
+            run_id=run.id,
+            parent_id=head.id,
+            tree_sha=made.tree,
+            commit_sha=made.sha,
+            subject=f"{keep.subject.partition(MERGED)[0]}{MERGED}{head.id})",
+            origin="rebase",
+            touched=keep.touched,
+            actor=ACTOR,
         )
         want_score(store, project, merged_id)
         return get(store, Candidate, merged_id)

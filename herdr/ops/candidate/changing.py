@@ -15,7 +15,7 @@ from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of
 from herdr.ops.why import note as comment
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Measurement, Project, emit, find, get, insert, update
+from herdr.store.rows import Candidate, Measurement, Project, emit, find, get
 from herdr.times import timestamp
 from herdr.trunk import moves
 
@@ -105,8 +105,15 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
         raise RefusedError(f"{commit[:10]} is {name} already: it has the same files", fix=f"use --base {name}")
     said = text_of(request.summary, "a summary") if request.summary else read_commit(root, commit).subject
     subject = first_line(said, 500) or "(no message)"
-    values = {"project_id": project.id, "tree_sha": tree, "commit_sha": commit, "subject": subject}
-    candidate_id = insert(context.conn, Candidate, {**values, "origin": "imported", "actor": context.actor})
+    candidate_id = Candidate.insert(
+        context.conn,
+        project_id=project.id,
+        tree_sha=tree,
+        commit_sha=commit,
+        subject=subject,
+        origin="imported",
+        actor=context.actor,
+    )
     _want_score(context, project, candidate_id)
     # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
     pin(root, project.name, f"candidate/{candidate_id}", commit)
@@ -156,7 +163,7 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     if current is not None and current.state != "done":
         raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
     if current is not None:
-        update(context.conn, Measurement, current.id, {"purpose": "earlier", "actor": context.actor})
+        Measurement.update(context.conn, current.id, purpose="earlier", actor=context.actor)
     _want_score(context, project, candidate.id)
     moves.want_judgement(context.conn, candidate, context.actor)
     emit(
@@ -193,8 +200,10 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
 
 
 def _want_score(context: Context, project: Project, candidate_id: int) -> None:
-    values = {"candidate_id": candidate_id, "evaluator_id": project.evaluator_id, "actor": context.actor}
-    insert(context.conn, Measurement, values)
+    assert project.evaluator_id is not None
+    Measurement.insert(
+        context.conn, candidate_id=candidate_id, evaluator_id=project.evaluator_id, actor=context.actor
+    )
 
 
 def _reason(text: str) -> str:

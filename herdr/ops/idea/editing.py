@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import msgspec
 
@@ -13,7 +13,8 @@ from herdr.ops.idea.filing import Attempts, Priority, base_of, check_harness, op
 from herdr.ops.look import look, text_of, title_of
 from herdr.ops.views import IdeaView, idea_view
 from herdr.ops.why import because, note, reason_of
-from herdr.store.rows import Idea, Project, get, update
+from herdr.store.columns import IdeaChanges
+from herdr.store.rows import Idea, Project, get
 
 
 class IdeaEdited(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,16 @@ class ChangeBase(Request[IdeaEdited], frozen=True, kw_only=True):
     reason: str | None = None
 
 
+#: The texts that may be taken away.
+TEXTS: tuple[Literal["plan", "provenance", "family", "harness", "model"], ...] = (
+    "plan",
+    "provenance",
+    "family",
+    "harness",
+    "model",
+)
+
+
 @operation(EditIdea, who=PEOPLE, writes=True)
 def edit(context: Context, request: EditIdea) -> IdeaEdited:
     """Change the texts and pins of an idea; a run that is under way keeps the brief that it got.
@@ -67,19 +78,19 @@ def edit(context: Context, request: EditIdea) -> IdeaEdited:
     """
     idea = look(context, Idea, request.idea)
     project = get(context.conn, Project, idea.project_id)
-    said = {name: getattr(request, name) for name in EditIdea.__struct_fields__ if name not in ("idea", "reason")}
-    values: dict[str, Any] = {
-        name: value if isinstance(value, int) else optional(value, f"--{name}")
-        for name, value in said.items()
-        if value is not None
-    }
+    values: IdeaChanges = {}
     if request.title is not None:
         values["title"] = title_of(request.title)
         refuse_known(context.conn, project, values["title"], but=idea.id)
     if request.hypothesis is not None:
         values["hypothesis"] = text_of(request.hypothesis, "a hypothesis")
-    if values.get("harness") is not None:
-        check_harness(project, values["harness"])
+    for name in TEXTS:
+        if (text := getattr(request, name)) is not None:
+            values[name] = optional(text, f"--{name}")
+    if request.attempts is not None:
+        values["attempts"] = request.attempts
+    if (harness := values.get("harness")) is not None:
+        check_harness(project, harness)
     if not values:
         raise UsageError("nothing to change was named", fix="add --plan, --hypothesis, --title …")
     return _change(context, idea, values, request.reason)
@@ -104,12 +115,12 @@ def rebase(context: Context, request: ChangeBase) -> IdeaEdited:
     return _change(context, idea, {"base_id": base}, request.reason)
 
 
-def _change(context: Context, idea: Idea, values: dict[str, Any], said: str | None) -> IdeaEdited:
+def _change(context: Context, idea: Idea, values: IdeaChanges, said: str | None) -> IdeaEdited:
     changed = {name: value for name, value in values.items() if getattr(idea, name) != value}
     reason = reason_of(said)
     if changed:
         with because(context.conn, reason):
-            update(context.conn, Idea, idea.id, {**changed, "actor": context.actor})
+            Idea.update(context.conn, idea.id, **values, actor=context.actor)
     names = [name.removesuffix("_id") for name in changed]
     if changed and reason is not None:
         what = ", ".join(_told(idea, name, value) for name, value in changed.items())

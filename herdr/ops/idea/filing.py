@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import msgspec
 
@@ -18,7 +18,7 @@ from herdr.ops.idea.linking import link
 from herdr.ops.look import TITLE_LENGTH, look, look_target, text_of, title_of
 from herdr.ops.why import because
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Idea, Project, Sweep, find, get, insert, update
+from herdr.store.rows import Candidate, Idea, Project, Sweep, find, get
 
 #: Ideas with a word of the title in common that are compared with it.
 COMPARED = 50
@@ -115,8 +115,20 @@ def add(context: Context, request: AddIdea) -> IdeaFiled:
     title = title_of(request.title)
     like = _compare(context.conn, project, title)
     status: IdeaStatus = "proposed" if request.proposed else "ready"
-    values = {"title": title, "status": status, "priority": request.priority}
-    idea_id = _insert(context, project, {**values, **_texts(request), **_pins(context, project, request)})
+    idea_id = Idea.insert(
+        context.conn,
+        project_id=project.id,
+        title=title,
+        status=status,
+        priority=request.priority,
+        hypothesis=text_of(request.hypothesis, "a hypothesis"),
+        plan=optional(request.plan, "a plan"),
+        provenance=optional(request.provenance, "a provenance"),
+        family=optional(request.family, "a family"),
+        **_pins(context, project, request),
+        source=context.actor,
+        actor=context.actor,
+    )
     link(context, get(context.conn, Idea, idea_id), request.after, request.supersedes)
     return IdeaFiled(ref=ref("idea", idea_id), title=title, status=status, project=project.name, like=like)
 
@@ -134,12 +146,19 @@ def seed(context: Context, request: PlantSeed) -> IdeaFiled:
     title = title_of(first_line(hunch, TITLE_LENGTH))
     _check_pointers(context, request.provenance)
     like = _compare(context.conn, project, title)
-    values = {"title": title, "status": "seed", "priority": request.priority, "hypothesis": hunch}
-    values |= {
-        "provenance": text_of(request.provenance, "pointers"),
-        "family": optional(request.family, "a family"),
-    }
-    idea_id = _insert(context, project, {**values, "base_id": base_of(context, project, request.base)})
+    idea_id = Idea.insert(
+        context.conn,
+        project_id=project.id,
+        title=title,
+        status="seed",
+        priority=request.priority,
+        hypothesis=hunch,
+        provenance=text_of(request.provenance, "pointers"),
+        family=optional(request.family, "a family"),
+        base_id=base_of(context, project, request.base),
+        source=context.actor,
+        actor=context.actor,
+    )
     return IdeaFiled(ref=ref("idea", idea_id), title=title, status="seed", project=project.name, like=like)
 
 
@@ -158,36 +177,35 @@ def develop(context: Context, request: DevelopSeed) -> IdeaFiled:
     title = idea.title if request.title is None else title_of(request.title)
     like = _compare(context.conn, project, title, but=idea.id) if title != idea.title else []
     found = Developed(**{field: _needed(request, field) for field in Developed.__struct_fields__})
-    said = {key: value for key, value in _pins(context, project, request).items() if value is not None}
-    said |= {"family": optional(request.family, "a family")} if request.family is not None else {}
-    values = {
-        "title": title,
-        "status": status,
-        "hypothesis": hypothesis_of(idea.hypothesis or idea.title, found),
-        "plan": plan_of(found, optional(request.plan, "a plan")),
-        "priority": idea.priority if request.priority is None else request.priority,
-    }
+    pins = _pins(context, project, request)
     with because(context.conn, f"developed: {first_line(found.hypothesis)}"):
-        update(context.conn, Idea, idea.id, {**values, **said, "actor": context.actor})
+        Idea.update(
+            context.conn,
+            idea.id,
+            title=title,
+            status=status,
+            hypothesis=hypothesis_of(idea.hypothesis or idea.title, found),
+            plan=plan_of(found, optional(request.plan, "a plan")),
+            priority=idea.priority if request.priority is None else request.priority,
+            family=idea.family if request.family is None else optional(request.family, "a family"),
+            harness=pins["harness"] or idea.harness,
+            model=pins["model"] or idea.model,
+            base_id=pins["base_id"] or idea.base_id,
+            attempts=pins["attempts"] or idea.attempts,
+            actor=context.actor,
+        )
     link(context, idea, request.after, request.supersedes)
     return IdeaFiled(ref=name, title=title, status=status, project=project.name, like=like)
 
 
-def _insert(context: Context, project: Project, values: dict[str, Any]) -> int:
-    row = {"project_id": project.id, **values, "source": context.actor, "actor": context.actor}
-    return insert(context.conn, Idea, row)
+class _Pins(TypedDict):
+    harness: str | None
+    model: str | None
+    base_id: int | None
+    attempts: int | None
 
 
-def _texts(request: AddIdea) -> dict[str, Any]:
-    return {
-        "hypothesis": text_of(request.hypothesis, "a hypothesis"),
-        "plan": optional(request.plan, "a plan"),
-        "provenance": optional(request.provenance, "a provenance"),
-        "family": optional(request.family, "a family"),
-    }
-
-
-def _pins(context: Context, project: Project, request: AddIdea | DevelopSeed) -> dict[str, Any]:
+def _pins(context: Context, project: Project, request: AddIdea | DevelopSeed) -> _Pins:
     if request.harness is not None:
         check_harness(project, request.harness)
     return {

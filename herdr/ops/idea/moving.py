@@ -11,8 +11,9 @@ from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation
 from herdr.ops.look import look
 from herdr.ops.why import because, note, reason_of
+from herdr.store.columns import IdeaChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Idea, Run, find, update
+from herdr.store.rows import Idea, Run, find
 
 
 class IdeaMoved(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,12 +121,12 @@ def _move(context: Context, request: MoveIdea, name: str, past: str) -> IdeaMove
     idea = look(context, Idea, request.idea)
     reason = reason_of(request.reason)
     status = move(ref("idea", idea.id), name, idea.status, context.role)
-    values: dict[str, object] = {"status": status, "actor": context.actor}
+    values: IdeaChanges = {"status": status}
     if status == "seed":
         # As if it were new: research gets it again.
-        values |= {"sweep_id": None, "sweeps": 0}
+        values["sweep_id"], values["sweeps"] = None, 0
     with because(context.conn, reason):
-        update(context.conn, Idea, idea.id, values)
+        Idea.update(context.conn, idea.id, **values, actor=context.actor)
     if reason is not None:
         note(context, ("idea", idea.id), idea.project_id, f"{past}: {reason}", decides=True)
     run = find(context.conn, Run, "WHERE idea_id = ? AND state IN ('queued', 'running')", idea.id)
