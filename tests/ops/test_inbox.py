@@ -20,7 +20,7 @@ from herdr.ops.run import ShowRun
 from herdr.ops.search import Search
 from herdr.ops.sql import RunStatement, ShowSchema
 from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Candidate, Comment, Project, get, insert, update
+from herdr.store.rows import Candidate, Comment, Project, get
 
 
 def test_seeds_come_first_then_the_most_urgent(campaign: Any) -> None:
@@ -134,9 +134,17 @@ def test_a_cursor_misses_nothing_while_others_write(campaign: Any) -> None:
         try:
             for number in range(each):
                 with transaction(store):
-                    values = {"project_id": 1, "target_kind": "project", "target_id": 1, "kind": "escalation"}
                     body = f"{name}-{number}"
-                    insert(store, Comment, {**values, "body": body, "priority": 1, "actor": f"writer{name}"})
+                    Comment.insert(
+                        store,
+                        project_id=1,
+                        target_kind="project",
+                        target_id=1,
+                        kind="escalation",
+                        body=body,
+                        priority=1,
+                        actor=f"writer{name}",
+                    )
         finally:
             store.close()
 
@@ -209,6 +217,6 @@ def test_all_projects_are_meant_where_none_is(campaign: Any) -> None:
     anywhere = Context(conn=campaign.store, home=Home.from_environ({}), actor="human", cwd=campaign.root.parent)
     assert [i.title for i in run(here, ListInbox()).seeds] == ["Ours"]
     assert [i.title for i in run(anywhere, ListInbox()).seeds] == ["Theirs", "Ours"]
-    update(campaign.store, Project, 2, {"state": "paused", "actor": "daemon"})
+    Project.update(campaign.store, 2, state="paused", actor="daemon")
     assert kinds(run(anywhere, ReadNews(after=0)))[-1] == "project.paused"
     assert "project.paused" not in kinds(run(here, ReadNews(after=0)))
