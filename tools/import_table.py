@@ -1,8 +1,8 @@
 """Holds the table "may import" of docs/architecture.md against what is imported, both ways.
 
-A contract of import-linter, so that the page people read is the rule itself: an import that the table does not
-name breaks it, and so does a name in the table that nobody imports any more. A row may name only rows above it, so
-there is no circle.
+A contract of import-linter, so that the page people read is the rule itself. An import that the table does not
+name breaks it, and so does a name in the table that nobody imports any more. A row may name only rows above it,
+so there is no circle.
 """
 
 from __future__ import annotations
