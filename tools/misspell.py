@@ -1,7 +1,7 @@
 """Plants misspellings in a copy of the tree, one at a time, and says how many of them the type checker catches.
 
-`python tools/misspell.py` ends with `caught: 12 of 12`, and fails when one was not caught: then a name crosses a door
-as a string again, where nothing knows it.
+`python tools/misspell.py` ends with `caught: 12 of 12`, and fails when one was not caught: then a name crosses a
+door as a string again, where nothing knows it.
 """
 
 from __future__ import annotations
@@ -35,19 +35,22 @@ class Plant(NamedTuple):
     new: str
 
 
+CLI, DAEMON, POLY = "herdr/cli", "herdr/daemon", "plugins/herdr_polyresearch"
 PLANTS = (
-    Plant("a column in an update (daemon)", "herdr/daemon/runs/run_loop.py", "settled_at=app", "setled_at=app"),
+    Plant("a column in an update (daemon)", f"{DAEMON}/runs/run_loop.py", "settled_at=app", "setled_at=app"),
     Plant("a column in an insert (ops)", "herdr/ops/message.py", "body=", "bodi="),
-    Plant("an operation (cli)", "herdr/cli/candidate.py", "ask(ShowCandidate(", "ask(ShowCandidat("),
-    Plant("an argument (cli)", "herdr/cli/candidate.py", "OverruleVerdict(candidate=", "OverruleVerdict(candiate="),
+    Plant("an operation (cli)", f"{CLI}/candidate.py", "ask(ShowCandidate(", "ask(ShowCandidat("),
+    Plant("an argument (cli)", f"{CLI}/candidate.py", "OverruleVerdict(candidate=", "OverruleVerdict(candiate="),
     Plant("an answer's field, read by all (ops)", "herdr/ops/views.py", "    share: float", "    shar: float"),
     Plant("an answer's field (watch)", "herdr/watch/header.py", ".state_reason", ".state_reasn"),
     Plant("an answer's field (demo)", "herdr/demo/closing.py", ".subject", ".subjct"),
-    Plant("a word of a vocabulary (daemon)", "herdr/daemon/runs/run_loop.py", '"parked"', '"parkd"'),
-    Plant("a word of a vocabulary (cli)", "herdr/cli/status.py", '"paused"', '"pausd"'),
-    Plant("a kind of event (ops)", "herdr/ops/orchestrator.py", '"orchestrator.revoked"', '"orchestrator.revokd"'),
+    Plant("a word of a vocabulary (daemon)", f"{DAEMON}/runs/run_loop.py", '"parked"', '"parkd"'),
+    Plant("a word of a vocabulary (cli)", f"{CLI}/status.py", '"paused"', '"pausd"'),
+    Plant(
+        "a kind of event (ops)", "herdr/ops/orchestrator.py", '"orchestrator.revoked"', '"orchestrator.revokt"'
+    ),
     Plant("a fact that a plugin gets (store)", "herdr/store/facts.py", "ended_at=agent", "endet_at=agent"),
-    Plant("a field of a thesis (polyresearch)", "plugins/herdr_polyresearch/commands/status.py", ".title", ".titel"),
+    Plant("a field of a thesis (polyresearch)", f"{POLY}/commands/status.py", ".title", ".titel"),
 )
 
 

@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from herdr.config import FILE_NAME, Config, ConfigError, read_config
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, log
-from herdr.daemon.scoring.judging import want_score
 from herdr.errors import HerdrError, RefusedError
 from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
@@ -22,6 +21,7 @@ from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.store.rows import Evaluator, Project, fetch, find, get
+from herdr.trunk.scores import want_score
 
 NAME_LATER = 'name = "{}", but the project is registered as {}'
 RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
@@ -204,7 +204,7 @@ def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
         now = get(store, Project, project.id)
         if now.head_id is not None and now.evaluator_id != evaluator.id:
             # What is open asks for its own scores; the head is the bar of whatever comes next.
-            want_score(store, now, now.head_id)
+            want_score(store, now, now.head_id, ACTOR)
 
 
 def _harnesses(app: AppContext, config: Config) -> Harnesses:

@@ -10,7 +10,6 @@ from herdr.config import Config
 from herdr.contract.facts import BriefContext, BriefSection, SeedInfo, SweepInfo
 from herdr.contract.words import Direction, MetricRole
 from herdr.daemon.app_context import AppContext, Fleet, Work
-from herdr.daemon.scoring.judging import score_of
 from herdr.errors import HerdrError
 from herdr.ops.history import pack_of
 from herdr.scoring.evaluator import read_definition
@@ -31,6 +30,7 @@ from herdr.store.rows import (
     get,
 )
 from herdr.trunk.reading import bar_of
+from herdr.trunk.scores import score_of
 
 #: How many of the latest candidates a brief shows.
 RECENT = 30

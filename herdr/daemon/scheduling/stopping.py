@@ -7,11 +7,11 @@ import msgspec
 from herdr.campaign.stop import WRAP_UP, Progress, decide, limits
 from herdr.config import Config
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import score_of
 from herdr.store.columns import ProjectChanges
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Message, Project, fetch
 from herdr.times import parse_timestamp
+from herdr.trunk.scores import score_of
 
 #: Runs with a judged candidate and no keep, settled since the last keep was judged; counted up to the limit.
 BARREN = """

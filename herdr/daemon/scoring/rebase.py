@@ -7,13 +7,14 @@ from functools import partial
 import anyio.to_thread
 
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import by, keep_rule, measured, tell, want_score
+from herdr.daemon.scoring.judging import by, keep_rule, measured, tell
 from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
 from herdr.repo.refs import pin
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Project, Run, find, get
 from herdr.trunk import moves
+from herdr.trunk.scores import want_score
 
 #: Ends the subject of a merge; one that is merged again has it once.
 MERGED = " (merged onto candidate#"
@@ -92,7 +93,7 @@ def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Co
             touched=keep.touched,
             actor=ACTOR,
         )
-        want_score(store, project, merged_id)
+        want_score(store, project, merged_id, ACTOR)
         return get(store, Candidate, merged_id)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from herdr.daemon.app_context import AppContext, Fleet
-from herdr.daemon.scoring.judging import by, keep_rule, score_of, tell, want_score
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.scoring.judging import by, keep_rule, tell
 from herdr.daemon.scoring.rebase import rebase
 from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Project, Run, fetch, find, get
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of
+from herdr.trunk.scores import score_of, want_score
 
 QUIET = 10.0
 
@@ -61,6 +62,6 @@ def _scored(app: AppContext, candidate: Candidate, bar: Candidate) -> bool:
     project = app.project(candidate.project_id)
     if score_of(app.store, project, bar.id) is None:
         with app.transaction() as store:
-            want_score(store, project, bar.id)
+            want_score(store, project, bar.id, ACTOR)
         return False
     return score_of(app.store, project, candidate.id) is not None

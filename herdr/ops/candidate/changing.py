@@ -18,6 +18,7 @@ from herdr.store.connection import Store
 from herdr.store.rows import Candidate, Measurement, Project, emit, find, get
 from herdr.times import timestamp
 from herdr.trunk import moves
+from herdr.trunk.scores import want_score
 
 #: Who may point out a starting point; a worker writes a `Piloop-Note:` trailer.
 LEADERS = PEOPLE | {"research"}
@@ -114,7 +115,7 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
         origin="imported",
         actor=context.actor,
     )
-    _want_score(context, project, candidate_id)
+    want_score(context.conn, project, candidate_id, context.actor)
     # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
     pin(root, project.name, f"candidate/{candidate_id}", commit)
     name = ref("candidate", candidate_id)
@@ -164,7 +165,7 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
         raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
     if current is not None:
         Measurement.update(context.conn, current.id, purpose="earlier", actor=context.actor)
-    _want_score(context, project, candidate.id)
+    want_score(context.conn, project, candidate.id, context.actor)
     moves.want_judgement(context.conn, candidate, context.actor)
     emit(
         context.conn,
@@ -197,13 +198,6 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
     moves.overrule(context.conn, candidate, request.verdict, reason, by)
     comment(context, ("candidate", candidate.id), project.id, f"{request.verdict}: {reason}", decides=True)
     return _judged(context.conn, candidate.id)
-
-
-def _want_score(context: Context, project: Project, candidate_id: int) -> None:
-    assert project.evaluator_id is not None
-    Measurement.insert(
-        context.conn, candidate_id=candidate_id, evaluator_id=project.evaluator_id, actor=context.actor
-    )
 
 
 def _reason(text: str) -> str:
