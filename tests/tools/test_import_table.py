@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.import_table import Row, compare, part_of, read_table, upward  # noqa: E402
+import grimp  # noqa: E402
+
+from tools.import_table import Row, compare, imports_of, part_of, read_table, upward  # noqa: E402
 
 PAGE = """
 Before.
@@ -94,3 +96,30 @@ def test_a_row_that_names_a_lower_one_is_a_mistake() -> None:
 )
 def test_a_module_belongs_to_the_longest_name(module: str, part: str | None) -> None:
     assert part_of(module, {one: row for row in ROWS for one in row.parts}) == part
+
+
+@pytest.fixture(scope="module")
+def real() -> tuple[list[Row], dict[tuple[str, str], str]]:
+    packages = (
+        "herdr_aider",
+        "herdr_briefs",
+        "herdr_claude",
+        "herdr_codex",
+        "herdr_command",
+        "herdr_polyresearch",
+    )
+    rows = read_table((ROOT / "docs/architecture.md").read_text())
+    return rows, imports_of(grimp.build_graph("herdr", *packages, cache_dir=None))
+
+
+def test_any_import_that_the_page_does_not_name_is_a_mistake(
+    real: tuple[list[Row], dict[tuple[str, str], str]],
+) -> None:
+    rows, imports = real
+    assert compare(rows, imports) == []
+    for row in rows:
+        for other in rows:
+            if other is row or other.parts[0] in row.imports:
+                continue
+            planted = {(f"{row.parts[0]}.planted", other.parts[0]): ""}
+            assert any(f"{row.parts[0]} may not import {other.parts[0]}" in one for one in compare(rows, planted))
