@@ -30,7 +30,7 @@ from herdr.ops.inbox import ListInbox
 from herdr.ops.project import ShowStatus
 from herdr.plugins import PluginHost
 from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find, get_or_none
 
 #: Ideas with a run each, and about ten times as many events.
 LONG, ROUNDS, SLOTS = 10_000, 15, 8
@@ -160,7 +160,7 @@ def _briefs(app: AppContext) -> Deeds:
         trigger="seed",
         base_id=last.base_id,
     )
-    sweep = find(store, Sweep, "WHERE id = ?", sweep_id)
+    sweep = get_or_none(store, Sweep, sweep_id)
     assert sweep is not None
     researcher = Agent.insert(
         store,
@@ -172,7 +172,7 @@ def _briefs(app: AppContext) -> Deeds:
         session_id="",
         token_hash="",
     )
-    research = find(store, Agent, "WHERE id = ?", researcher)
+    research = get_or_none(store, Agent, researcher)
     assert research is not None
 
     def brief(work: Work, whose: Agent) -> Callable[[], object]:

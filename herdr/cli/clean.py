@@ -15,6 +15,7 @@ from herdr.errors import HerdrError
 from herdr.home import Home
 from herdr.ops.core import Context
 from herdr.printing.values import several
+from herdr.store.queries import all_projects
 from herdr.store.rows import Project, Run, fetch
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
@@ -52,7 +53,7 @@ def clean(dry_run: bool) -> None:
 def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
     from herdr.mux.server import TmuxMissingError
 
-    projects = fetch(context.conn, Project, "ORDER BY name")
+    projects = all_projects(context.conn)
     for project in projects:
         yield from _worktrees(context, project, dry_run=dry_run)
         try:

@@ -20,7 +20,7 @@ from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import Definition, define, register
-from herdr.store.rows import Evaluator, Project, fetch, find, get
+from herdr.store.rows import Evaluator, Project, fetch, get, get_or_none
 from herdr.trunk.scores import want_score
 
 NAME_LATER = 'name = "{}", but the project is registered as {}'
@@ -162,7 +162,7 @@ async def _read(app: AppContext, project: Project, old: Config) -> Edit | None:
         _refuse_names(app, project, old, config)
         refuse_move(app.store, project, old, config)
         definition = None
-        evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+        evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
         if evaluator is not None and config.to_json() != old.to_json():
             root, commit = Path(project.path), evaluator.commit_sha
             definition = await anyio.to_thread.run_sync(define, config, root, commit)
@@ -194,7 +194,7 @@ def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
     stored = edit.config.to_json().decode()
     if stored == project.config and project.config_error is None:
         return
-    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
     with app.transaction() as store:
         refuse_move(store, project, old, edit.config)
         Project.update(store, project.id, config=stored, config_error=None, actor=ACTOR)

@@ -27,7 +27,18 @@ from herdr.contract.words import (
     VerdictWord,
 )
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
+from herdr.store.rows import (
+    Agent,
+    Candidate,
+    Comment,
+    Event,
+    Idea,
+    Message,
+    Project,
+    Run,
+    fetch,
+    get_or_none,
+)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -394,7 +405,7 @@ def target_name(conn: Store, kind: str | None, number: int | None) -> str | None
     if kind is None or number is None:
         return None
     if kind == "agent":
-        agent = find(conn, Agent, "WHERE id = ?", number)
+        agent = get_or_none(conn, Agent, number)
         return agent.name if agent else ref("agent", number)
     return ref(kind, number)
 

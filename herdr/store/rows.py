@@ -483,13 +483,18 @@ def find(conn: sqlite3.Connection, kind: type[T], rest: str, *args: object) -> T
     return found[0] if found else None
 
 
+def get_or_none(conn: sqlite3.Connection, kind: type[T], row_id: int | None) -> T | None:
+    """Read the row of this id, or None where there is none."""
+    return find(conn, kind, "WHERE id = ?", row_id)
+
+
 def get(conn: sqlite3.Connection, kind: type[T], row_id: int) -> T:
     """Read a row that must be there.
 
     Raises:
         LookupError: no row has this id.
     """
-    found = find(conn, kind, "WHERE id = ?", row_id)
+    found = get_or_none(conn, kind, row_id)
     if found is None:
         raise LookupError(f"no {kind.table} row {row_id}")
     return found

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from herdr.store.connection import Store
-from herdr.store.rows import Measurement, Project, find
-
-_OF = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
+from herdr.store.queries import score_under
+from herdr.store.rows import Measurement, Project
 
 
 def score_of(store: Store, project: Project, candidate_id: int) -> Measurement | None:
@@ -28,7 +27,7 @@ def scoring_of(store: Store, project: Project, candidate_id: int) -> Measurement
         project: says which evaluator is the present one.
         candidate_id: the candidate.
     """
-    return find(store, Measurement, _OF, candidate_id, project.evaluator_id)
+    return score_under(store, candidate_id, project.evaluator_id)
 
 
 def want_score(store: Store, project: Project, candidate_id: int, actor: str) -> None:

@@ -20,7 +20,8 @@ from herdr.repo.refs import pin
 from herdr.scoring.evaluator import read_definition
 from herdr.store.columns import NewCandidate
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Evaluator, Project, Run, find, get
+from herdr.store.queries import candidate_of_tree
+from herdr.store.rows import Candidate, Evaluator, Project, Run, find, get, get_or_none
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of, candidates_of
 from herdr.trunk.scores import score_of, scoring_of, want_score
@@ -77,7 +78,7 @@ def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> lis
 
 def _enter(store: Store, project: Project, run: Run, position: int, found: Found) -> None:
     commit = found.commit
-    known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, commit.tree)
+    known = candidate_of_tree(store, project.id, commit.tree)
     if known is None:
         candidate_id = Candidate.insert(store, **_new_candidate(store, project, run, found), actor=ACTOR)
     else:
@@ -201,7 +202,7 @@ def evaluator_of(app: AppContext, project: Project) -> Evaluator:
     Raises:
         HerdrError: the project has none, so nothing can be scored.
     """
-    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
     if evaluator is None:
         raise HerdrError(f"project {project.name} has no evaluator", fix="run `herdr init` in its repo")
     return evaluator

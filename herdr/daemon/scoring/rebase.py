@@ -12,7 +12,8 @@ from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
 from herdr.repo.refs import pin
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, find, get
+from herdr.store.queries import candidate_of_tree
+from herdr.store.rows import Candidate, Project, Run, get
 from herdr.trunk import moves
 from herdr.trunk.scores import want_score
 
@@ -71,7 +72,7 @@ def _merge(fleet: Fleet, head: Candidate, keep: Candidate) -> Commit | Conflict:
 def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Commit) -> Candidate | None:
     with app.transaction() as store:
         project = get(store, Project, run.project_id)
-        known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, made.tree)
+        known = candidate_of_tree(store, project.id, made.tree)
         if known is not None and known.id != keep.id:
             _note(
                 store, run, keep, f"merged onto candidate#{head.id} it is the same code as candidate#{known.id}"

@@ -15,7 +15,8 @@ from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of
 from herdr.ops.why import note as comment
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Measurement, Project, emit, find, get
+from herdr.store.queries import candidate_of_tree, score_under
+from herdr.store.rows import Candidate, Measurement, Project, emit, get
 from herdr.times import timestamp
 from herdr.trunk import moves
 from herdr.trunk.scores import want_score
@@ -100,7 +101,7 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
     root = Path(project.path)
     commit = resolve_commit(root, request.commit)
     tree = tree_of(root, commit)
-    known = find(context.conn, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, tree)
+    known = candidate_of_tree(context.conn, project.id, tree)
     if known is not None:
         name = ref("candidate", known.id)
         raise RefusedError(f"{commit[:10]} is {name} already: it has the same files", fix=f"use --base {name}")
@@ -155,12 +156,7 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     project = get(context.conn, Project, candidate.project_id)
     if candidate.origin == "skipped":
         raise RefusedError(f"{name} is scaffolding (Piloop-Eval: skip)", fix="commit it without that trailer")
-    current = find(
-        context.conn,
-        Measurement,
-        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'",
-        *(candidate.id, project.evaluator_id),
-    )
+    current = score_under(context.conn, candidate.id, project.evaluator_id)
     if current is not None and current.state != "done":
         raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
     if current is not None:
