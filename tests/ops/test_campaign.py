@@ -64,7 +64,7 @@ def test_candidates_show_their_score_against_their_bar(campaign: Any) -> None:
     assert (listed.metric, listed.direction, listed.left_out) == ("size", "lower", 0)
     newest = campaign.as_human(ListCandidates(limit=1))
     assert ([c.ref for c in newest.candidates], newest.left_out) == (["candidate#3"], 2)
-    kept = campaign.as_human(ListCandidates(verdict=["discard"]))
+    kept = campaign.as_human(ListCandidates(verdict=("discard",)))
     assert [c.ref for c in kept.candidates] == ["candidate#3"]
 
 
@@ -154,7 +154,7 @@ def test_an_escalation_has_a_priority_and_a_comment_can_be_answered(campaign: An
         ("worker#1", None),
     ]
     assert campaign.as_human(ShowComment(comment="2")).body == "coming"
-    assert [c.ref for c in campaign.as_human(ListComments(kind=["escalation"]))] == ["comment#1"]
+    assert [c.ref for c in campaign.as_human(ListComments(kind=("escalation",)))] == ["comment#1"]
 
 
 def test_the_status_says_how_it_stands(campaign: Any) -> None:
@@ -166,7 +166,7 @@ def test_the_status_says_how_it_stands(campaign: Any) -> None:
     campaign.candidate(run, commit(campaign.root, "6\n"), 6.0, verdict="keep", judged_by="daemon")
     campaign.set(Project, 1, head_id=2)
     campaign.idea("Then this")
-    campaign.as_human(AddIdea(title="And that", after=["idea#2"]))
+    campaign.as_human(AddIdea(title="And that", after=("idea#2",)))
     campaign.store.execute("INSERT INTO plugin_cursors VALUES ('notify', 1, 3, NULL, 'no network')")
     campaign.agent(None, state="ended", failed_start=1, cause="auth", ended_at="2999-01-01T00:00:00.000Z")
     (now,) = campaign.as_human(ShowStatus())

@@ -61,7 +61,7 @@ def test_any_commit_is_imported_measured_and_never_a_keep(campaign: Any) -> None
 
 def test_a_note_makes_a_lead_and_its_seeds_start_there(campaign: Any) -> None:
     campaign.candidate(campaign.run(campaign.idea()), "a" * 40, 9.0, verdict="discard", judged_by="daemon")
-    done = campaign.as_human(NoteCandidate(candidate="2", reason="simpler", follow_up=["Tune it", "Combine it"]))
+    done = campaign.as_human(NoteCandidate(candidate="2", reason="simpler", follow_up=("Tune it", "Combine it")))
     assert (done.verdict, done.seeds) == ("interesting", ["idea#2", "idea#3"])
     row = candidate(campaign, 2)
     assert (row.note, row.cause, row.judged_by) == ("simpler", "note", "human")

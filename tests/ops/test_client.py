@@ -113,7 +113,7 @@ def test_a_person_is_human_whatever_the_environment_claims(campaign: Any) -> Non
 
 def test_a_refused_operation_leaves_nothing_half_done(campaign: Any) -> None:
     with pytest.raises(HerdrError):
-        campaign.as_human(AddIdea(title="Half", after=["idea#99"]))
+        campaign.as_human(AddIdea(title="Half", after=("idea#99",)))
     assert campaign.as_human(ListIdeas()).ideas == []
     with pytest.raises(RefusedError):
         campaign.as_human(RunStatement(statement="DELETE FROM ideas"))

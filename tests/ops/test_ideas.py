@@ -28,7 +28,7 @@ def test_an_idea_is_filed_with_all_that_was_said(campaign: Any) -> None:
             base="candidate#1",
             priority=0,
             attempts=3,
-            after=[first.ref],
+            after=(first.ref,),
         )
     )
     shown = campaign.as_human(ShowIdea(idea=filed.ref))
@@ -46,7 +46,7 @@ def test_an_idea_is_filed_with_all_that_was_said(campaign: Any) -> None:
 def test_a_proposed_idea_waits_for_a_person(campaign: Any) -> None:
     campaign.as_human(AddIdea(title="Maybe", proposed=True))
     assert [i.status for i in campaign.as_human(ListIdeas()).ideas] == ["proposed"]
-    assert campaign.as_human(ListIdeas(status=["ready"])).ideas == []
+    assert campaign.as_human(ListIdeas(status=("ready",))).ideas == []
 
 
 TITLES = {
@@ -103,7 +103,7 @@ def test_a_title_that_is_there_already_names_the_other_idea(campaign: Any) -> No
 
 def test_an_idea_links_twice_to_the_same_one_only_once(campaign: Any) -> None:
     campaign.as_human(AddIdea(title="First"))
-    campaign.as_human(AddIdea(title="Second", after=["1", "idea#1"], supersedes=["1"]))
+    campaign.as_human(AddIdea(title="Second", after=("1", "idea#1"), supersedes=("1",)))
     assert count(campaign, "idea_links") == 2
 
 

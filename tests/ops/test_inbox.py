@@ -32,7 +32,7 @@ def test_seeds_come_first_then_the_most_urgent(campaign: Any) -> None:
     found = campaign.as_human(ListInbox())
     assert [i.ref for i in found.seeds + found.proposed] == ["idea#2", "idea#1"]
     assert [c.body for c in found.comments] == ["now", "later"]
-    assert [c.kind for c in campaign.as_human(ListInbox(kind=["escalation"])).comments] == ["escalation"]
+    assert [c.kind for c in campaign.as_human(ListInbox(kind=("escalation",))).comments] == ["escalation"]
     assert campaign.as_human(ListInbox(limit=1)).left_out == 1
     assert campaign.as_human(ShowStatus())[0].inbox == 2
 
@@ -40,8 +40,8 @@ def test_seeds_come_first_then_the_most_urgent(campaign: Any) -> None:
 def test_what_is_acknowledged_or_answered_leaves_it(campaign: Any) -> None:
     for priority in (1, 2, 3):
         campaign.as_human(AddComment(target="project", body=f"p{priority}", kind="escalation", priority=priority))
-    assert campaign.as_orchestrator(AcknowledgeComments(comments=["comment#2"])).comments == ["comment#2"]
-    assert campaign.as_human(AcknowledgeComments(comments=["2"])).comments == []
+    assert campaign.as_orchestrator(AcknowledgeComments(comments=("comment#2",))).comments == ["comment#2"]
+    assert campaign.as_human(AcknowledgeComments(comments=("2",))).comments == []
     assert get(campaign.store, Comment, 2).acked_by == "orchestrator"
     added = campaign.as_human(ReplyToComment(comment="comment#1", body="do this"))
     assert (added.kind, added.target) == ("decision", "comment#1")

@@ -233,22 +233,22 @@ def test_edits_say_what_changed_and_why(campaign: Any) -> None:
 def test_links_are_made_and_taken_away_and_close_no_circle(campaign: Any) -> None:
     for title in ("One", "Two", "Three"):
         campaign.idea(title)
-    campaign.as_human(LinkIdea(idea="2", after=["1"], reason="needs it"))
-    linked = campaign.as_human(LinkIdea(idea="3", after=["2"], supersedes=["1"]))
+    campaign.as_human(LinkIdea(idea="2", after=("1",), reason="needs it"))
+    linked = campaign.as_human(LinkIdea(idea="3", after=("2",), supersedes=("1",)))
     assert (linked.after, linked.supersedes) == (["idea#2"], ["idea#1"])
     assert last_event(campaign, "idea.linked")["kind"] == "supersedes"
     with pytest.raises(RefusedError, match="cannot be linked to itself"):
-        campaign.as_human(LinkIdea(idea="1", after=["1"]))
+        campaign.as_human(LinkIdea(idea="1", after=("1",)))
     with pytest.raises(RefusedError, match=r"idea#1 -> idea#3 -> idea#2 -> idea#1"):
-        campaign.as_human(LinkIdea(idea="1", after=["3"]))
-    campaign.as_human(UnlinkIdea(idea="2", after=["1"], reason="not any more"))
+        campaign.as_human(LinkIdea(idea="1", after=("3",)))
+    campaign.as_human(UnlinkIdea(idea="2", after=("1",), reason="not any more"))
     assert last_event(campaign, "idea.unlinked") == {
         "actor": "human",
         "kind": "after",
         "to": 1,
         "reason": "not any more",
     }
-    campaign.as_human(LinkIdea(idea="1", after=["3"]))
+    campaign.as_human(LinkIdea(idea="1", after=("3",)))
     for arguments in ({"after": ["2"]}, {}):
         with pytest.raises(UsageError):
             campaign.as_human(UnlinkIdea(idea="2", **arguments))
@@ -258,7 +258,7 @@ def test_a_list_has_seeds_first_and_says_what_blocks(campaign: Any) -> None:
     campaign.idea("Lost", status="parked")
     campaign.idea("Done", status="done")
     campaign.idea("Waits", priority=0)
-    campaign.as_human(LinkIdea(idea="3", after=["1", "2"]))
+    campaign.as_human(LinkIdea(idea="3", after=("1", "2")))
     campaign.idea("Maybe", status="proposed")
     campaign.idea("Hunch", status="seed", priority=4)
     campaign.idea("Runs", status="scheduled")
