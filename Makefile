@@ -20,6 +20,7 @@ lint: .venv/dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache >/dev/null || $(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/vulture
 
 unit: .venv/dev

@@ -9,7 +9,7 @@ from bench.report import Row, spread
 from bench.stand import Stand, seconds_of, stand, until
 
 ROUNDS = 10
-#: Seconds, on top of the checkout itself (DESIGN §12).
+#: The budget in seconds, on top of the checkout itself.
 BUDGET = 0.5
 #: Leaves a file whose time says when its first instruction ran, and stays.
 AGENT = ["sh", "-c", ': > "$0/began"; exec sleep 3600', "{log_dir}"]

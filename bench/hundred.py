@@ -21,7 +21,7 @@ AGENTS = 100
 IDLE, PRINTING, REST = 30.0, 20.0, 8.0
 #: How often the bell is rung in the idle daemon by a change that concerns no agent, and every how many seconds.
 RINGS, RING_EVERY = 20, 0.5
-#: DESIGN §12: ms, processes per tick, percent of a core, MB.
+#: The budgets: ms, processes per tick, percent of a core, MB.
 TICK, PROCESSES, CPU, MEMORY = 25.0, 1.0, 1.0, 120.0
 
 

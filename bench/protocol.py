@@ -24,7 +24,7 @@ from bench.report import Row, figure, spread
 from bench.theses import BASE, COMMENTS, NOW, PROGRAM, PULLS, THESES, branches, project
 
 COLD, WARM = 3, 9
-#: Seconds and requests when nothing changed (DESIGN §12).
+#: Seconds and requests when nothing changed.
 BUDGET, REQUESTS = 0.3, 2
 WHAT = "derive 1,000 theses"
 

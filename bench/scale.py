@@ -16,6 +16,7 @@ import anyio
 from bench.report import Row, figure, spread
 from bench.stand import Stand, stand
 from herdr.config import Config
+from herdr.contract.words import IdeaStatus
 from herdr.daemon.app_context import AppContext, Fleet, Work
 from herdr.daemon.main import gather_harnesses
 from herdr.daemon.runs.briefing import compose_brief
@@ -24,10 +25,13 @@ from herdr.daemon.scheduling.scheduler import queue_runs
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import queue_sweeps
 from herdr.ops.core import Context, run
+from herdr.ops.idea.reading import ListIdeas
+from herdr.ops.inbox import ListInbox
+from herdr.ops.project import ShowStatus
 from herdr.plugins import PluginHost
 from herdr.repo.own import own_of
 from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find, insert
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Run, Sweep, find, get_or_none
 
 #: Ideas with a run each, and about ten times as many events.
 LONG, ROUNDS, SLOTS = 10_000, 15, 8
@@ -105,9 +109,9 @@ def _operations(place: Stand) -> Deeds:
     """The same without the start of an interpreter, which would hide what they cost themselves."""
     context = Context(conn=place.store, home=place.home, actor="human", cwd=place.root)
     return {
-        f"status{ALONE}": lambda: run(context, "project.status", {}),
-        f"idea list{ALONE}": lambda: run(context, "idea.list", {}),
-        f"inbox{ALONE}": lambda: run(context, "inbox.list", {}),
+        f"status{ALONE}": lambda: run(context, ShowStatus()),
+        f"idea list{ALONE}": lambda: run(context, ListIdeas()),
+        f"inbox{ALONE}": lambda: run(context, ListInbox()),
     }
 
 
@@ -149,14 +153,28 @@ def _briefs(app: AppContext) -> Deeds:
     agent = find(store, Agent, "ORDER BY id DESC")
     assert last is not None
     assert agent is not None
-    of = {"project_id": fleet.project_id, "harness": "none", "actor": "daemon"}
-    sweep_id = insert(store, Sweep, {**of, "role": "research", "trigger": "seed", "base_id": last.base_id})
-    sweep = find(store, Sweep, "WHERE id = ?", sweep_id)
-    assert sweep is not None
-    researcher = insert(
-        store, Agent, {**of, "role": "research", "sweep_id": sweep_id, "session_id": "", "token_hash": ""}
+    sweep_id = Sweep.insert(
+        store,
+        project_id=fleet.project_id,
+        harness="none",
+        actor="daemon",
+        role="research",
+        trigger="seed",
+        base_id=last.base_id,
     )
-    research = find(store, Agent, "WHERE id = ?", researcher)
+    sweep = get_or_none(store, Sweep, sweep_id)
+    assert sweep is not None
+    researcher = Agent.insert(
+        store,
+        project_id=fleet.project_id,
+        harness="none",
+        actor="daemon",
+        role="research",
+        sweep_id=sweep_id,
+        session_id="",
+        token_hash="",
+    )
+    research = get_or_none(store, Agent, researcher)
     assert research is not None
 
     def brief(work: Work, whose: Agent) -> Callable[[], object]:
@@ -184,39 +202,75 @@ def _fill(place: Stand, ideas: int) -> None:
 
 def _add_idea(place: Stand, project_id: int, evaluator_id: int, number: int, parent: int) -> int:
     """An idea that was tried; the candidate that the next one starts from."""
-    store, of = place.store, {"project_id": project_id, "actor": "daemon"}
-    words = {"title": f"idea {number}", "hypothesis": f"why {number} helps", "family": f"family {number % 20}"}
+    store = place.store
     source = ("human", f"research#{number // 10 + 1}")[number % 2]
-    idea = insert(store, Idea, {**of, **words, "source": source, "priority": number % 5})
+    idea = Idea.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        title=f"idea {number}",
+        hypothesis=f"why {number} helps",
+        family=f"family {number % 20}",
+        source=source,
+        priority=number % 5,
+    )
     store.execute("UPDATE ideas SET status = 'scheduled' WHERE id = ?", (idea,))
-    run_id = insert(store, Run, {**of, "idea_id": idea, "number": 1, "base_id": parent, "harness": "none"})
-    known = {"session_id": secrets.token_hex(8), "token_hash": "", "run_id": run_id, "harness": "none"}
-    agent = insert(store, Agent, {**of, **known, "tokens_in": 1000, "tokens_out": 10})
+    run_id = Run.insert(
+        store, project_id=project_id, actor="daemon", idea_id=idea, number=1, base_id=parent, harness="none"
+    )
+    agent = Agent.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        session_id=secrets.token_hex(8),
+        token_hash="",
+        run_id=run_id,
+        harness="none",
+        tokens_in=1000,
+        tokens_out=10,
+    )
     store.execute("UPDATE runs SET state = 'running', started_at = ? WHERE id = ?", (STAMP, run_id))
     store.execute("UPDATE agents SET started_at = ?, state = 'busy' WHERE id = ?", (STAMP, agent))
-    said = {"target_kind": "run", "target_id": run_id, "kind": "finding", "body": f"what {number} showed"}
-    insert(store, Comment, {**of, **said, "actor": f"worker#{agent}"})
+    Comment.insert(
+        store,
+        project_id=project_id,
+        target_kind="run",
+        target_id=run_id,
+        kind="finding",
+        body=f"what {number} showed",
+        actor=f"worker#{agent}",
+    )
     store.execute("UPDATE agents SET state = 'ended', ended_at = ? WHERE id = ?", (STAMP, agent))
     ended = "state = 'succeeded', end_cause = 'finished', finished_at = :now"
     store.execute(f"UPDATE runs SET {ended} WHERE id = :run", {"now": STAMP, "run": run_id})  # noqa: S608 - ours
     keep = number % KEPT == 0
-    candidate = _add_candidate(place, of, run_id, parent, evaluator_id, keep=keep)
+    candidate = _add_candidate(place, project_id, run_id, parent, evaluator_id, keep=keep)
     store.execute("UPDATE runs SET settled_at = ? WHERE id = ?", (STAMP, run_id))
     store.execute("UPDATE ideas SET status = 'done' WHERE id = ?", (idea,))
     return candidate if keep else parent
 
 
 def _add_candidate(
-    place: Stand, of: Mapping[str, object], run_id: int, parent: int, evaluator_id: int, *, keep: bool
+    place: Stand, project_id: int, run_id: int, parent: int, evaluator_id: int, *, keep: bool
 ) -> int:
     store = place.store
-    shas = {"tree_sha": secrets.token_hex(20), "commit_sha": secrets.token_hex(20)}
-    text = {"subject": f"try {run_id}", "origin": "run", "parent_id": parent, "run_id": run_id}
-    candidate = insert(store, Candidate, {**of, **shas, **text})
+    commit = secrets.token_hex(20)
+    candidate = Candidate.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        tree_sha=secrets.token_hex(20),
+        commit_sha=commit,
+        subject=f"try {run_id}",
+        origin="run",
+        parent_id=parent,
+        run_id=run_id,
+    )
     values = "(run_id, position, commit_sha, candidate_id) VALUES (?, 1, ?, ?)"
-    store.execute(f"INSERT INTO run_commits {values}", (run_id, shas["commit_sha"], candidate))
-    score = {"candidate_id": candidate, "evaluator_id": evaluator_id, "metrics": f'{{"score": {run_id}}}'}
-    measured = insert(store, Measurement, {**score, "actor": "daemon"})
+    store.execute(f"INSERT INTO run_commits {values}", (run_id, commit, candidate))
+    measured = Measurement.insert(
+        store, candidate_id=candidate, evaluator_id=evaluator_id, metrics=f'{{"score": {run_id}}}', actor="daemon"
+    )
     store.execute("UPDATE measurements SET state = 'done', seconds = 1.0 WHERE id = ?", (measured,))
     store.execute(
         "UPDATE candidates SET verdict = ?, rule = 'gain', reason = 'as the rule says', on_trunk = ?, bar_id = ?,"
@@ -228,10 +282,15 @@ def _add_candidate(
 
 def _add_waiting(place: Stand, project_id: int, number: int, *, blocked: bool) -> None:
     """An idea that is ready; `blocked` by the one before it. Some seeds wait in the inbox too."""
-    of = {"project_id": project_id, "actor": "human", "source": "human"}
-    status = "parked" if number % 50 == 0 else "ready"
-    idea = insert(
-        place.store, Idea, {**of, "title": f"waiting {number}", "status": status, "priority": number % 5}
+    status: IdeaStatus = "parked" if number % 50 == 0 else "ready"
+    idea = Idea.insert(
+        place.store,
+        project_id=project_id,
+        source="human",
+        title=f"waiting {number}",
+        status=status,
+        priority=number % 5,
+        actor="human",
     )
     if blocked:
         values = "(idea_id, target_id, kind, actor) VALUES (?, ?, 'after', 'human')"

@@ -20,7 +20,7 @@ from herdr.home import Home
 from herdr.runtime.processes import snapshot
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store, transaction
-from herdr.store.rows import Comment, Idea, Project, find, insert
+from herdr.store.rows import Comment, Idea, Project, find
 
 T = TypeVar("T")
 #: A table of `[harness.<name>]`.
@@ -101,14 +101,20 @@ class Stand:
         with transaction(self.store) as store:
             known = store.execute("SELECT count(*) FROM ideas").fetchone()[0]
             for number in range(known, known + count):
-                values = {"project_id": project.id, "title": f"idea {number}", "source": "human"}
-                insert(store, Idea, {**values, "actor": "human"})
+                Idea.insert(store, project_id=project.id, title=f"idea {number}", source="human", actor="human")
         return time.time()
 
     def add_comment(self, run_id: int, body: str) -> tuple[int, float]:
         """Comment on a run; the comment's id, and when it was committed."""
-        target = {"project_id": self.project.id, "target_kind": "run", "target_id": run_id}
-        comment_id = insert(self.store, Comment, {**target, "kind": "note", "body": body, "actor": "human"})
+        comment_id = Comment.insert(
+            self.store,
+            project_id=self.project.id,
+            target_kind="run",
+            target_id=run_id,
+            kind="note",
+            body=body,
+            actor="human",
+        )
         return comment_id, time.time()
 
     @property

@@ -13,13 +13,13 @@ from pathlib import Path
 from bench.report import Row, figure, spread
 from bench.stand import Stand, stand
 from herdr.store.connection import transaction
-from herdr.store.rows import Agent, Candidate, Comment, Measurement, Run, insert
+from herdr.store.rows import Agent, Candidate, Comment, Measurement, Run
 
 RUNS, WAITING, ROUNDS = 1000, 50, 15
 BIN = Path(sys.executable).parent
 BARE = (sys.executable, "-c", "pass")
 COMMANDS = (("piloop", "--help"), ("piloop", "status"), ("herdr", "status"))
-#: DESIGN §12: times a bare interpreter, and MB.
+#: The budgets: times a bare interpreter, and MB.
 RATIO, MEMORY = 8.0, 60.0
 HEAVY = ("anyio", "github", "jinja2", "libtmux", "pluggy", "pygit2", "rich", "textual")
 #: Runs a command line in a process of its own and says on stderr what that took. The kernel's `VmHWM` is of this
@@ -88,19 +88,64 @@ def _fill(place: Stand) -> None:
 
 
 def _add_run(place: Stand, project_id: int, head_id: int, evaluator_id: int, number: int) -> None:
-    store, now, actor = place.store, "2026-01-01T00:00:00.000Z", {"actor": "daemon"}
+    store, now = place.store, "2026-01-01T00:00:00.000Z"
     store.execute("UPDATE ideas SET status = 'done', actor = 'daemon' WHERE id = ?", (number,))
-    ends = {"state": "succeeded", "end_cause": "finished", "started_at": now, "finished_at": now}
-    of = {"project_id": project_id, **actor}
-    values = {"idea_id": number, "number": 1, "base_id": head_id, "harness": "none", "settled_at": now}
-    run_id = insert(store, Run, {**of, **values, **ends})
-    agent = {"session_id": secrets.token_hex(8), "token_hash": "", "state": "ended", "ended_at": now}
-    insert(store, Agent, {**of, **agent, "run_id": run_id, "harness": "none", "started_at": now})
-    shas = {"tree_sha": secrets.token_hex(20), "commit_sha": secrets.token_hex(20)}
-    verdict = {"verdict": "keep" if number % 10 == 0 else "discard", "rule": "primary", "judged_at": now}
-    text = {"subject": f"try {number}", "reason": "as the rule says", "origin": "run"}
-    candidate_id = insert(store, Candidate, {**of, **shas, **verdict, **text, "run_id": run_id})
-    score = {"state": "done", "metrics": f'{{"score": {number}}}', "seconds": 1.0, "finished_at": now, **actor}
-    insert(store, Measurement, {"candidate_id": candidate_id, "evaluator_id": evaluator_id, **score})
-    said = {"target_kind": "run", "target_id": run_id, "kind": "finding", "body": f"what {number} showed"}
-    insert(store, Comment, {**of, **said})
+    run_id = Run.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        idea_id=number,
+        number=1,
+        base_id=head_id,
+        harness="none",
+        settled_at=now,
+        state="succeeded",
+        end_cause="finished",
+        started_at=now,
+        finished_at=now,
+    )
+    Agent.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        session_id=secrets.token_hex(8),
+        token_hash="",
+        state="ended",
+        ended_at=now,
+        run_id=run_id,
+        harness="none",
+        started_at=now,
+    )
+    candidate_id = Candidate.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        tree_sha=secrets.token_hex(20),
+        commit_sha=secrets.token_hex(20),
+        verdict="keep" if number % 10 == 0 else "discard",
+        rule="gain",
+        judged_at=now,
+        subject=f"try {number}",
+        reason="as the rule says",
+        origin="run",
+        run_id=run_id,
+    )
+    Measurement.insert(
+        store,
+        candidate_id=candidate_id,
+        evaluator_id=evaluator_id,
+        state="done",
+        metrics=f'{{"score": {number}}}',
+        seconds=1.0,
+        finished_at=now,
+        actor="daemon",
+    )
+    Comment.insert(
+        store,
+        project_id=project_id,
+        actor="daemon",
+        target_kind="run",
+        target_id=run_id,
+        kind="finding",
+        body=f"what {number} showed",
+    )

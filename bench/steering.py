@@ -11,7 +11,7 @@ from bench.report import Row, spread
 from bench.stand import seconds_of, stand
 
 COMMENTS = 20
-#: Seconds (DESIGN §12).
+#: The budget, in seconds.
 BUDGET = 1.0
 
 

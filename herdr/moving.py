@@ -5,7 +5,8 @@ from __future__ import annotations
 from herdr.config import FILE_NAME, Config
 from herdr.errors import RefusedError
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Project, find
+from herdr.store.queries import live_agents
+from herdr.store.rows import Project
 
 WHEN = "takes effect once no agent of the project runs"
 HOW = "put it back; or `herdr down --kill-agents`, then `herdr up`"
@@ -39,7 +40,7 @@ def changed_place(old: Config, new: Config) -> str | None:
 
 def has_live_agent(store: Store, project_id: int) -> bool:
     """Whether an agent of the project has not ended."""
-    return find(store, Agent, "WHERE project_id = ? AND state <> 'ended'", project_id) is not None
+    return bool(live_agents(store, project_id))
 
 
 def refuse_rename(store: Store, project: Project, name: str) -> None:

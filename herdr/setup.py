@@ -26,7 +26,8 @@ from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
 from herdr.store.columns import MeasurementChanges, ProjectChanges
 from herdr.store.connection import Store, open_store, transaction
-from herdr.store.rows import Candidate, Evaluator, Measurement, Project, find, get
+from herdr.store.queries import project_at, score_under
+from herdr.store.rows import Candidate, Evaluator, Measurement, Project, find, get, get_or_none
 from herdr.templates import is_stub, write_templates
 from herdr.trunk import moves
 
@@ -74,7 +75,7 @@ def set_up(home: Home, start: Path, environ: Mapping[str, str], *, actor: str, t
     store = open_store(home.database, mode="person", actor=actor)
     try:
         metrics = _Registration(home, store, root, config, definition, commit).take_up(environ, tell)
-        project = find(store, Project, "WHERE path = ?", str(root))
+        project = project_at(store, str(root))
         assert project is not None
         return SetUp(project=project, written=written, metrics=metrics)
     finally:
@@ -123,7 +124,7 @@ class _Registration:
                 f"a project called {self.config.name!r} is registered already, at {by_name.path}",
                 fix=f"give this one another `name` in {self.root / FILE_NAME}",
             )
-        return find(self.store, Project, "WHERE path = ?", str(self.root))
+        return project_at(self.store, str(self.root))
 
     def take_up(self, environ: Mapping[str, str], tell: Tell) -> dict[str, float] | None:
         """Register the project, or take up its edits; gives the metrics if something had to be measured."""
@@ -151,7 +152,7 @@ class _Registration:
         return get(self.store, Candidate, known.head_id) if known is not None and known.head_id else None
 
     def _same_evaluator(self, known: Project) -> bool:
-        evaluator = find(self.store, Evaluator, "WHERE id = ?", known.evaluator_id)
+        evaluator = get_or_none(self.store, Evaluator, known.evaluator_id)
         return evaluator is not None and evaluator.key == self.definition.key
 
     def _write(self, head: Candidate | None, measured: str, score: Score) -> None:
@@ -202,8 +203,7 @@ class _Registration:
             "error": None,
             "seconds": round(score.seconds, 3),
         }
-        under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
-        known = find(self.store, Measurement, under, candidate_id, evaluator_id)
+        known = score_under(self.store, candidate_id, evaluator_id)
         if known is None:
             Measurement.insert(
                 self.store, candidate_id=candidate_id, evaluator_id=evaluator_id, **values, actor=actor

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from herdr.home import Home
 from herdr.repo.refs import pinned
 from herdr.setup import NotReadyError, SetUp, set_up
 from herdr.store.connection import open_store
-from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Project, Run, fetch, insert, update
+from herdr.store.rows import Agent, Candidate, Evaluator, Idea, Project, Run, fetch
 
 MakeRepo = Callable[..., Path]
 CONFIG = """
@@ -113,20 +114,33 @@ def test_a_second_repo_of_the_same_name_is_refused_and_a_moved_one_is_found(make
     assert len(rows(Project)) == 1
 
 
-def enter(**run: object) -> None:
+def enter(**run: Any) -> None:
     """An idea with a run, and its agent, which lives until an update ends it."""
     store = open_store(Home.from_environ(os.environ).database, mode="person", actor="daemon")
-    insert(store, Idea, {"project_id": 1, "title": "Try it", "source": "human", "actor": "human"})
-    row = {"project_id": 1, "idea_id": 1, "number": 1, "base_id": 1, "harness": "fake", "actor": "daemon"}
-    insert(store, Run, {**row, "state": "running", **run})
-    agent = {"project_id": 1, "run_id": 1, "harness": "fake", "session_id": "s", "token_hash": "h"}
-    insert(store, Agent, {**agent, "state": "busy", "actor": "daemon"})
+    Idea.insert(store, project_id=1, title="Try it", source="human", actor="human")
+    row: dict[str, Any] = {
+        "project_id": 1,
+        "idea_id": 1,
+        "number": 1,
+        "base_id": 1,
+        "harness": "fake",
+        "actor": "daemon",
+    }
+    Run.insert(store, **{**row, "state": "running", **run})
+    agent: dict[str, Any] = {
+        "project_id": 1,
+        "run_id": 1,
+        "harness": "fake",
+        "session_id": "s",
+        "token_hash": "h",
+    }
+    Agent.insert(store, **{**agent, "state": "busy", "actor": "daemon"})
     store.close()
 
 
-def end(kind: type, **values: object) -> None:
+def end(kind: type[Run] | type[Agent], **values: Any) -> None:
     store = open_store(Home.from_environ(os.environ).database, mode="person", actor="daemon")
-    update(store, kind, 1, {**values, "actor": "daemon"})
+    kind.update(store, 1, **values, actor="daemon")
     store.close()
 
 

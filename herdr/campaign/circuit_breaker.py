@@ -1,4 +1,4 @@
-"""When nothing more is launched because starts fail (the page, "Runs")."""
+"""When nothing more is launched because starts fail (`docs/ideas-seeds-runs.md`, "Runs")."""
 
 from __future__ import annotations
 

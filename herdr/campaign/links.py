@@ -59,7 +59,7 @@ def would_cycle(link: Link, links: Iterable[Link]) -> tuple[int, ...]:
 
 
 def superseded(links: Iterable[Link], statuses: Mapping[int, IdeaStatus], ran: Set[int]) -> list[Superseded]:
-    """Which ideas to reject because a sharper one replaces them (the page, "Links between ideas").
+    """Which ideas to reject because a sharper one replaces them (docs/ideas-seeds-runs.md).
 
     Only an idea that never ran is rejected: one that ran keeps everything. An idea that was rejected itself
     replaces nothing; of several sharper ideas the newest is named.

@@ -1,4 +1,4 @@
-"""The legal moves of an idea from one status to another, and who may make each (the page, "Ideas")."""
+"""The legal moves of an idea from one status to another, and who may make each (docs/ideas-seeds-runs.md)."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failed_start(facts: StartFacts) -> bool:
-    """Whether an agent never really started (the page, "Runs")."""
+    """Whether an agent never really started (`docs/ideas-seeds-runs.md`, "Runs")."""
     if facts.timed_out or facts.cancelled or facts.lost:
         return False
     if not facts.launched:

@@ -89,7 +89,7 @@ def next_runs(
     head: int,
     exploring: Exploring | None = None,
 ) -> list[Start]:
-    """Choose the runs to queue now, most urgent first (the page, "Runs" and "Starting points").
+    """Choose the runs to queue now, most urgent first (`docs/ideas-seeds-runs.md`, "Runs" and "Starting points").
 
     An idea that cannot start, because it is blocked or its pinned harness is full, holds up no other.
 

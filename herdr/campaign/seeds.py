@@ -6,7 +6,7 @@ import msgspec
 
 
 class Developed(msgspec.Struct, frozen=True, kw_only=True):
-    """What research has to say about a hunch before anybody tries it (the page, "Seeds")."""
+    """What research has to say about a hunch before anybody tries it (`docs/ideas-seeds-runs.md`, "Seeds")."""
 
     hypothesis: str
     evidence: str

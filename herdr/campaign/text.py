@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from herdr.errors import UsageError
 
-#: How much of a comment is typed into a pane, in characters (the page, "Steer a running worker").
+#: How much of a comment is typed into a pane, in characters (docs/ideas-seeds-runs.md, "Steer a running worker").
 LINE_LENGTH = 200
 
 # SQLite's largest row id: a longer number names nothing, and would overflow in the query.
@@ -53,7 +53,7 @@ def first_line(text: str, length: int = LINE_LENGTH) -> str:
 
 
 def steering_line(*, comment: int, kind: str, target: str, author: str, body: str) -> str:
-    """The line that carries a comment to a running agent (the page, "Steer a running worker").
+    """The line that carries a comment to a running agent (`docs/ideas-seeds-runs.md`, "Steer a running worker").
 
     The mark that tells the agent to trust the line is disarmed inside the body, so that no comment can pass for
     another one.

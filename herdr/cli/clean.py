@@ -17,6 +17,7 @@ from herdr.errors import HerdrError
 from herdr.home import Home
 from herdr.ops.core import Context
 from herdr.printing.values import several
+from herdr.store.queries import all_projects
 from herdr.store.rows import Candidate, Project, Run, fetch, get
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
@@ -54,7 +55,7 @@ def clean(dry_run: bool) -> None:
 def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
     from herdr.mux.server import TmuxMissingError
 
-    projects = fetch(context.conn, Project, "ORDER BY name")
+    projects = all_projects(context.conn)
     for project in projects:
         yield from _worktrees(context, home, project, dry_run=dry_run)
         try:

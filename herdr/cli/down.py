@@ -105,12 +105,12 @@ def _name_of(pid: int) -> str | None:
 
 def _live(home: Home) -> int:
     from herdr.control.projects import reading
+    from herdr.store.queries import count_live_agents
 
     if not home.database.exists():
         return 0
     with reading(home) as context:
-        count: int = context.conn.execute("SELECT count(*) FROM agents WHERE state <> 'ended'").fetchone()[0]
-        return count
+        return count_live_agents(context.conn)
 
 
 def _said(left: int, keep: bool) -> str:

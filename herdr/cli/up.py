@@ -12,7 +12,8 @@ from herdr.cli.asking import home_for_people
 from herdr.cli.init import register
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
-from herdr.store.rows import Project, find
+from herdr.store.queries import project_at
+from herdr.store.rows import Project
 
 
 @click.command()
@@ -109,7 +110,7 @@ def _registered(home: Home, root: Path) -> Project | None:
         return None
     store = open_store(home.database, mode="person", actor="human")
     try:
-        return find(store, Project, "WHERE path = ?", str(root))
+        return project_at(store, str(root))
     finally:
         store.close()
 

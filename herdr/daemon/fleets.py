@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from herdr.config import FILE_NAME, Config, ConfigError, read_config
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, log
-from herdr.daemon.scoring.judging import want_score
 from herdr.errors import HerdrError, RefusedError
 from herdr.harness.naming import lost_names, unknown_names
 from herdr.harness.registry import Harnesses
@@ -22,7 +21,8 @@ from herdr.runtime.api import Runtime
 from herdr.runtime.background import BackgroundRuntime
 from herdr.runtime.pane import PaneRuntime
 from herdr.scoring.evaluator import Definition, define, register
-from herdr.store.rows import Evaluator, Project, fetch, find, get
+from herdr.store.rows import Evaluator, Project, fetch, get, get_or_none
+from herdr.trunk.scores import want_score
 
 NAME_LATER = 'name = "{}", but the project is registered as {}'
 RENAME = "put the name back, or have `herdr init` rename it while no run of it is open"
@@ -166,7 +166,7 @@ async def _read(app: AppContext, project: Project, old: Config) -> Edit | None:
         _refuse_names(app, project, old, config)
         refuse_move(app.store, project, old, config)
         definition = None
-        evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+        evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
         if evaluator is not None and config.to_json() != old.to_json():
             own = await anyio.to_thread.run_sync(own_of, app.home, Path(project.path), project.name)
             definition = await anyio.to_thread.run_sync(define, config, own, evaluator.commit_sha)
@@ -198,7 +198,7 @@ def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
     stored = edit.config.to_json().decode()
     if stored == project.config and project.config_error is None:
         return
-    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
     with app.transaction() as store:
         refuse_move(store, project, old, edit.config)
         Project.update(store, project.id, config=stored, config_error=None, actor=ACTOR)
@@ -208,7 +208,7 @@ def _store(app: AppContext, project: Project, old: Config, edit: Edit) -> None:
         now = get(store, Project, project.id)
         if now.head_id is not None and now.evaluator_id != evaluator.id:
             # What is open asks for its own scores; the head is the bar of whatever comes next.
-            want_score(store, now, now.head_id)
+            want_score(store, now, now.head_id, ACTOR)
 
 
 def _harnesses(app: AppContext, config: Config) -> Harnesses:

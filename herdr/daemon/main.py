@@ -29,6 +29,7 @@ from herdr.harness.registry import Harnesses
 from herdr.home import Home
 from herdr.plugins import PluginHost
 from herdr.store.connection import Store, open_store
+from herdr.store.queries import count_live_agents
 
 #: Seconds that agents have to end when the daemon was told to end them.
 END_LIMIT = 30.0
@@ -115,15 +116,10 @@ async def _signals(
                 app.ending = True
                 app.changes.notify()
                 with anyio.move_on_after(END_LIMIT):
-                    while _live_agents(app.store):
+                    while count_live_agents(app.store):
                         await app.changes.wait(0.2)
             tasks.cancel_scope.cancel()
             return
-
-
-def _live_agents(store: Store) -> int:
-    count: int = store.execute("SELECT count(*) FROM agents WHERE state <> 'ended'").fetchone()[0]
-    return count
 
 
 def _log_to(home: Home) -> None:

@@ -13,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from herdr.home import disk_error
+from herdr.ops.apply import FindCommit
 from herdr.ops.client import Client
+from herdr.ops.run import ShowRun
 from herdr.plot import Point, svg_plot, text_plot
 from herdr.printing.values import number
 from herdr.repo.export import make_branch
@@ -24,7 +26,7 @@ from .stage import Stage
 
 #: Columns where there is no terminal to measure.
 WIDTH = 110
-STYLES = {"keep": "green", "interesting": "yellow", "discard": "bright_black", "crash": "red"}
+STYLES: dict[str, str] = {"keep": "green", "interesting": "yellow", "discard": "bright_black", "crash": "red"}
 
 
 def close(stage: Stage, client: Client, last: Scene) -> int:
@@ -42,7 +44,7 @@ def close(stage: Stage, client: Client, last: Scene) -> int:
         HerdrError: the plot or the branch cannot be made.
     """
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
-    shown = {run["ref"]: client.call("run.show", run=run["ref"]) for run in last.runs}
+    shown = {run.ref: client.ask(ShowRun(run=run.ref)) for run in last.runs}
     found = promises(last, shown)
     console.print(candidate_table(last), "", sep="\n")
     console.print(promise_table(found), "", sep="\n")
@@ -58,16 +60,16 @@ def close(stage: Stage, client: Client, last: Scene) -> int:
 def candidate_table(scene: Scene) -> Table:
     """Every candidate with its metric, its verdict, and why."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("candidate", "verdict", scene.head["metric"]):
+    for name in ("candidate", "verdict", scene.head.metric):
         table.add_column(name.upper(), no_wrap=True)
     table.add_column("WHAT, AND WHY", overflow="fold")
     for one in scene.candidates:
-        verdict = one["verdict"] or "not judged"
+        verdict = one.verdict or "not judged"
         table.add_row(
-            one["ref"] + ("*" if one["is_head"] else ""),
+            one.ref + ("*" if one.is_head else ""),
             Text(verdict, style=STYLES.get(verdict, "")),
-            number(one["value"]),
-            Text.assemble(one["subject"], "\n", (one["reason"] or one["error"] or "", "dim")),
+            number(one.value),
+            Text.assemble(one.subject, "\n", (one.reason or one.error or "", "dim")),
         )
     return table
 
@@ -87,14 +89,14 @@ def promise_table(found: Sequence[Promise]) -> Table:
 def _plot(stage: Stage, console: Console, scene: Scene) -> None:
     points = [
         Point(
-            number=int(one["ref"].partition("#")[2]),
-            value=one["value"],
-            verdict=one["verdict"],
-            title=one["subject"],
+            number=int(one.ref.partition("#")[2]),
+            value=one.value,
+            verdict=one.verdict,
+            title=one.subject,
         )
         for one in scene.candidates
     ]
-    metric, direction = scene.head["metric"], scene.head["direction"]
+    metric, direction = scene.head.metric, scene.head.direction
     try:
         stage.plot.write_text(svg_plot(points, metric=metric, direction=direction), encoding="utf-8")
     except OSError as error:
@@ -106,13 +108,11 @@ def _plot(stage: Stage, console: Console, scene: Scene) -> None:
 
 def _apply(client: Client, console: Console) -> str:
     """What `piloop apply` does."""
-    found = client.call("apply.find")
-    branch = f"herdr/{found['project']}/{found['candidate'].replace('#', '-')}"
-    make_branch(Path(found["root"]), branch, found["commit"])
+    found = client.ask(FindCommit())
+    branch = f"herdr/{found.project}/{found.candidate.replace('#', '-')}"
+    make_branch(Path(found.root), branch, found.commit)
     console.print("$ piloop apply", style="bold")
-    console.print(
-        f"{found['candidate']}, the head, is now the branch {branch} of {found['root']}\n", soft_wrap=True
-    )
+    console.print(f"{found.candidate}, the head, is now the branch {branch} of {found.root}\n", soft_wrap=True)
     return branch
 
 

@@ -14,11 +14,13 @@ from herdr.campaign.text import first_line
 from herdr.errors import HerdrError
 from herdr.mux.server import TmuxServer
 from herdr.ops.client import Client
+from herdr.ops.sql import RunStatement
+from herdr.ops.views import IdeaView
 from herdr.printing.things import verdict_of
 from herdr.printing.values import number
 
 from .closing import STYLES
-from .scene import Scene, View
+from .scene import Scene
 from .stage import Stage
 from .terminal import PROMPT, WORKING
 
@@ -71,7 +73,7 @@ class LiveShow:
 
     def _last_lines(self) -> dict[str, str]:
         """By agent, the last line in its pane that is not its input line."""
-        panes = self._client.call("sql.run", statement=PANES)["rows"]
+        panes = self._client.ask(RunStatement(statement=PANES)).rows
         return {agent: line for agent, pane in panes if (line := self._last_line(pane))}
 
     def _last_line(self, pane: str) -> str:
@@ -106,10 +108,10 @@ def draw(
         height: rows of the terminal.
     """
     head = scene.head
-    gain = f", {head['share']:.1%} better than the baseline" if head["share"] else ""
+    gain = f", {head.share:.1%} better than the baseline" if head.share else ""
     top = Text.assemble(
         (f"herdr demo · {seconds:.0f} s · ", "bold"),
-        f"{head['metric']} {number(head['value'])}{gain}",
+        f"{head.metric} {number(head.value)}{gain}",
     )
     how = Text(f"{attach}  shows the agents; Ctrl-C stops all", style="dim")
     ideas = _ideas(scene, last_lines)
@@ -129,40 +131,40 @@ def _ideas(scene: Scene, last_lines: dict[str, str]) -> Table:
     table.add_column("", no_wrap=True, ratio=5, overflow="ellipsis")
     for idea in scene.ideas:
         status, what = _state_of(scene, idea, last_lines)
-        table.add_row(idea["ref"].partition("#")[2], Text(idea["title"]), status, what)
+        table.add_row(idea.ref.partition("#")[2], Text(idea.title), status, what)
     return table
 
 
-def _state_of(scene: Scene, idea: View, last_lines: dict[str, str]) -> tuple[Text, Text]:
-    agent = scene.live_agent(idea["ref"])
+def _state_of(scene: Scene, idea: IdeaView, last_lines: dict[str, str]) -> tuple[Text, Text]:
+    agent = scene.agent_at_work(idea.ref)
     if agent is not None:
-        line = last_lines.get(agent["ref"], "")
-        return Text(agent["state"], style="bold cyan"), Text(f"{agent['ref']} {line}")
-    if idea["status"] == "ready":
-        waits = f"after {', '.join(idea['blocked_by'])}" if idea["blocked_by"] else ""
+        line = last_lines.get(agent.ref, "")
+        return Text(agent.state, style="bold cyan"), Text(f"{agent.ref} {line}")
+    if idea.status == "ready":
+        waits = f"after {', '.join(idea.blocked_by)}" if idea.blocked_by else ""
         return Text("ready", style="dim"), Text(waits, style="dim")
-    candidates = scene.candidates_of(idea["ref"])
-    kept = [one for one in candidates if one["verdict"] == "keep"]
-    if idea["status"] == "scheduled":
+    candidates = scene.candidates_of(idea.ref)
+    kept = [one for one in candidates if one.verdict == "keep"]
+    if idea.status == "scheduled":
         return Text("judging" if candidates else "starting", style="cyan"), Text("")
     for one in (kept or candidates)[-1:]:
         verdict = verdict_of(one)
-        return Text(verdict, style=STYLES.get(verdict, "")), Text(one["reason"] or "")
-    runs = scene.runs_of(idea["ref"])
-    return Text(idea["status"]), Text(runs[-1]["detail"] or "" if runs else "", style="dim")
+        return Text(verdict, style=STYLES.get(verdict, "")), Text(one.reason or "")
+    runs = scene.runs_of(idea.ref)
+    return Text(idea.status), Text(runs[-1].detail or "" if runs else "", style="dim")
 
 
 def _candidates(scene: Scene, rows: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", expand=True)
     table.add_column("CANDIDATE", no_wrap=True)
     table.add_column("VERDICT", no_wrap=True)
-    table.add_column(scene.head["metric"].upper(), no_wrap=True)
+    table.add_column(scene.head.metric.upper(), no_wrap=True)
     table.add_column("", no_wrap=True, ratio=1, overflow="ellipsis")
     for one in scene.candidates[-rows:]:
         verdict = verdict_of(one)
         shown = Text(verdict, style=STYLES.get(verdict, ""))
-        mark = "*" if one["is_head"] else ""
-        table.add_row(one["ref"] + mark, shown, number(one["value"]), Text(one["subject"]))
+        mark = "*" if one.is_head else ""
+        table.add_row(one.ref + mark, shown, number(one.value), Text(one.subject))
     return table
 
 

@@ -14,6 +14,7 @@ from herdr.daemon.lock import daemon_pid
 from herdr.errors import HerdrError
 from herdr.mux.server import check_tmux
 from herdr.ops.client import Client, DirectClient
+from herdr.ops.idea.filing import AddIdea
 from herdr.setup import set_up
 
 from .closing import close
@@ -127,15 +128,16 @@ def add_ideas(client: Client) -> None:
     """File the ideas of the demo, in order."""
     refs: dict[str, str] = {}
     for idea in IDEAS:
-        filed = client.call(
-            "idea.add",
-            title=idea.title,
-            hypothesis=idea.hypothesis,
-            plan=idea.plan,
-            priority=idea.priority,
-            after=[refs[key] for key in idea.after],
+        filed = client.ask(
+            AddIdea(
+                title=idea.title,
+                hypothesis=idea.hypothesis,
+                plan=idea.plan,
+                priority=idea.priority,
+                after=tuple(refs[key] for key in idea.after),
+            )
         )
-        refs[idea.key] = filed["ref"]
+        refs[idea.key] = filed.ref
 
 
 def _watch(stage: Stage, client: Client, show: Show, interrupt: Interrupt) -> Scene:
@@ -145,7 +147,7 @@ def _watch(stage: Stage, client: Client, show: Show, interrupt: Interrupt) -> Sc
     while True:
         interrupt.check()
         scene = look(client, seen)
-        seen = max([seen, *(event["id"] for event in scene.events)])
+        seen = max([seen, *(event.id for event in scene.events)])
         show.show(scene)
         if scene.over:
             return scene

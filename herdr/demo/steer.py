@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from herdr.contract.words import MessageState
 from herdr.errors import RefusedError
 from herdr.ops.client import Client
+from herdr.ops.message import SendMessage, ShowMessage
+from herdr.ops.views import MessageView
 
 from .ideas import IDEAS
-from .scene import Scene, View
+from .scene import Scene
 
-OPEN = ("queued", "typed")
+OPEN: tuple[MessageState, ...] = ("queued", "typed")
 
 
 class Steering:
@@ -20,7 +23,7 @@ class Steering:
         self._client = client
         self._say = say
         self._idea = next(idea for idea in IDEAS if idea.steer is not None)
-        self._message: View | None = None
+        self._message: MessageView | None = None
         self._told = False
 
     def look(self, scene: Scene) -> None:
@@ -28,21 +31,21 @@ class Steering:
         if self._message is None:
             self._send(scene)
         elif not self._told:
-            self._message = self._client.call("message.get", message=self._message["id"])
-            if self._message["state"] not in OPEN:
+            self._message = self._client.ask(ShowMessage(message=self._message.id))
+            if self._message.state not in OPEN:
                 self._told = True
-                why = f" ({self._message['detail']})" if self._message["detail"] else ""
-                said = "received it" if self._message["state"] == "received" else self._message["state"]
-                self._say(f"{self._message['agent']} {said}{why}")
+                why = f" ({self._message.detail})" if self._message.detail else ""
+                said = "received it" if self._message.state == "received" else self._message.state
+                self._say(f"{self._message.agent} {said}{why}")
 
     def _send(self, scene: Scene) -> None:
-        ref = next(idea["ref"] for idea in scene.ideas if idea["title"] == self._idea.title)
-        agent = scene.live_agent(ref)
-        if agent is None or agent["state"] != "idle":
+        ref = next(idea.ref for idea in scene.ideas if idea.title == self._idea.title)
+        agent = scene.agent_at_work(ref)
+        if agent is None or agent.state != "idle":
             return
         assert self._idea.steer is not None
-        self._say(f'$ piloop prompt {agent["ref"]} "{self._idea.steer}"')
+        self._say(f'$ piloop prompt {agent.ref} "{self._idea.steer}"')
         try:
-            self._message = self._client.call("message.send", agent=agent["ref"], text=self._idea.steer)
+            self._message = self._client.ask(SendMessage(agent=agent.ref, text=self._idea.steer))
         except RefusedError as refusal:
             self._say(refusal.message)

@@ -59,7 +59,7 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
         title: the pane's title.
 
     Returns:
-        The state with its evidence; `unknown` when no rule matches (DESIGN §6, rule 9).
+        The state with its evidence; `unknown` when no rule matches.
     """
     screen = bottom_lines(text, rules.lines)
     typed = _last(rules.composer, screen)

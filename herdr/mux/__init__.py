@@ -1,1 +1,1 @@
-"""tmux: our own server, one control-mode client per session, windows, reading and typing (DESIGN §6)."""
+"""tmux: our own server, one control-mode client per session, windows, reading and typing."""

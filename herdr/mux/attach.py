@@ -1,4 +1,4 @@
-"""How a person gets to see the agents, with plain tmux (DESIGN §6, rule 11)."""
+"""How a person gets to see the agents, with plain tmux."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def refused(text: str, screen: ScreenRules, send: SendRules) -> Delivery | None:
 
 
 def obstacle(screen: Screen | None, reading: Reading, rules: ScreenRules, send: SendRules) -> Delivery | None:
-    """Say why nothing may be typed right now, or None (DESIGN §6, rules 7 and 11)."""
+    """Say why nothing may be typed right now, or None."""
     stands_in_the_way = _in_the_way(screen, reading)
     if stands_in_the_way is not None:
         return stands_in_the_way

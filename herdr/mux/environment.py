@@ -31,7 +31,7 @@ _UTF8 = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Keep what tmux needs, without `TMUX`, the marks of an outer agent or any secret, and force UTF-8.
 
-    Without a UTF-8 locale tmux turns what is not ASCII into `_` (DESIGN §6, rule 10).
+    Without a UTF-8 locale tmux turns what is not ASCII into `_`.
     """
     kept = {name: value for name, value in environ.items() if name in KEPT or name.startswith(KEPT_PREFIXES)}
     locale = kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or ""

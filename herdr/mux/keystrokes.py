@@ -1,6 +1,6 @@
 """Typing a text into an agent so that it arrives at most once, whole, and never where it does harm.
 
-The steps (DESIGN §6, rule 7): look, and do nothing when something is in the way; paste; wait until the text is
+The steps: look, and do nothing when something is in the way; paste; wait until the text is
 seen and has settled; press a lone Enter; wait for evidence. The text itself is never typed twice. Only the Enter
 is repeated, and only while the input line still holds our text.
 """

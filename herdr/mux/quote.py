@@ -26,7 +26,7 @@ _FORMAT_RUN = re.compile(r"#+(?![\[#])")
 
 
 def quote(value: str) -> str:
-    r"""Write a value so that tmux's command parser gives back exactly its bytes (DESIGN §6, rule 3).
+    r"""Write a value so that tmux's command parser gives back exactly its bytes.
 
     Everything but ASCII letters, digits and spaces becomes `\ooo`, so nothing is left for tmux to expand, split
     or end a command at.
@@ -53,7 +53,7 @@ def label(text: str) -> str:
 
 
 def clean(text: str, *, newline: Literal["keep", "space"], disarm: str, disarm_at: bool) -> str:
-    r"""Take out of a text what would act on a terminal or a harness instead of being read (DESIGN §6, rule 8).
+    r"""Take out of a text what would act on a terminal or a harness instead of being read.
 
     Escape sequences, control, bidi and zero-width characters go; a tab becomes four spaces. A text that ends in a
     backslash gets a space after it, because some input lines read backslash and Enter as a newline. Cleaning

@@ -77,7 +77,7 @@ def check_tmux(environ: Mapping[str, str]) -> str:
 
 
 class TmuxServer:
-    """The tmux server of one home, on a socket of its own (DESIGN §6, rule 1).
+    """The tmux server of one home, on a socket of its own.
 
     All methods block for some milliseconds: from an event loop, call them in a worker thread.
 

@@ -105,7 +105,7 @@ def add(context: Context, request: AddComment) -> CommentAdded:
 
 
 def _unheard(context: Context, said: CommentKind, kind: str, number: int) -> str | None:
-    """Why a comment that steers reaches no running agent (the page, "Steer a running worker")."""
+    """Why a comment that steers reaches no running agent (docs/ideas-seeds-runs.md, "Steer a running worker")."""
     if said == "escalation" or kind not in ("run", "idea") or context.agent is not None:
         return None
     where = "id" if kind == "run" else "idea_id"
@@ -118,7 +118,7 @@ def _unheard(context: Context, said: CommentKind, kind: str, number: int) -> str
 
 
 def _check_agent(context: Context, said: CommentKind, kind: str, number: int) -> None:
-    """No agent decides; a worker speaks of its own run, its idea and its run's candidates (DESIGN §9)."""
+    """No agent decides; a worker speaks of its own run, its idea and its run's candidates."""
     agent = context.agent
     if agent is None:
         return

@@ -13,7 +13,8 @@ from herdr.campaign.moves import PEOPLE as PEOPLE
 from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import Home
 from herdr.store.connection import Store, transaction
-from herdr.store.rows import Agent, Project, fetch, find
+from herdr.store.queries import all_projects
+from herdr.store.rows import Agent, Project, get_or_none
 
 EVERYONE = frozenset({"human", "orchestrator", "worker", "research", "watchdog", "lead"})
 #: The modules of this package that hold operations, by the first word of an operation's name.
@@ -210,7 +211,7 @@ def project_of(context: Context, named: str | None, *, writing: bool = False) ->
     """
     if context.agent is not None:
         return _own_project(context, context.agent, named)
-    projects = fetch(context.conn, Project, "ORDER BY name")
+    projects = all_projects(context.conn)
     if named is not None:
         return _named(context, projects, named)
     if not projects:
@@ -250,14 +251,14 @@ def projects_of(context: Context, named: str | None) -> list[Project]:
     try:
         return [project_of(context, named)]
     except UsageError:
-        everything = fetch(context.conn, Project, "ORDER BY name")
+        everything = all_projects(context.conn)
         if named is not None or not everything:
             raise
         return everything
 
 
 def _own_project(context: Context, agent: Agent, named: str | None) -> Project:
-    own = find(context.conn, Project, "WHERE id = ?", agent.project_id)
+    own = get_or_none(context.conn, Project, agent.project_id)
     assert own is not None
     if named is not None and named != own.name and not Path(named).is_dir():
         raise RefusedError(f"{context.actor} works for project {own.name}, not {named!r}")

@@ -12,6 +12,7 @@ from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.sources import sources_of
 from herdr.ops.views import Primary, candidate_views, primary_of, scores, target_name
 from herdr.store.connection import Store
+from herdr.store.queries import latest_keeps
 from herdr.store.rows import Candidate, Comment, Idea, Project, fetch
 
 #: How many of each there are at most; the text is shorter still.
@@ -51,12 +52,7 @@ def pack_of(conn: Store, project: Project) -> str:
 def gather(conn: Store, project: Project) -> Pack:
     """All that the pack tells of a project."""
     primary = primary_of(project)
-    lineage = fetch(
-        conn,
-        Candidate,
-        "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?",
-        *(project.id, LINEAGE),
-    )
+    lineage = latest_keeps(conn, project.id, LINEAGE)
     points = fetch(
         conn,
         Candidate,

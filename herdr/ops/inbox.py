@@ -15,7 +15,7 @@ from herdr.ops.idea.reading import idea_views
 from herdr.ops.look import look
 from herdr.ops.views import CommentView, EventView, IdeaView, comment_view, event_views
 from herdr.store.connection import Store
-from herdr.store.rows import Comment, Event, Idea, fetch, find
+from herdr.store.rows import Comment, Event, Idea, fetch, get_or_none
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
 NEWS: tuple[EventKind, ...] = (
@@ -161,7 +161,7 @@ def reply(context: Context, request: ReplyToComment) -> CommentAdded:
     while answered is not None:
         _acknowledge(context, answered)
         above = answered.target_id if answered.target_kind == "comment" else None
-        answered = find(context.conn, Comment, "WHERE id = ?", above)
+        answered = get_or_none(context.conn, Comment, above)
     return added
 
 

@@ -9,7 +9,7 @@ from herdr.campaign.text import first_line, parse_ref, ref
 from herdr.contract.words import TargetKind
 from herdr.errors import HerdrError, UsageError
 from herdr.ops.core import Context, project_of
-from herdr.store.rows import Agent, Candidate, Comment, Idea, Project, Run, find
+from herdr.store.rows import Agent, Candidate, Comment, Idea, Project, Run, get_or_none
 
 ROLES = ("worker", "research", "watchdog", "lead")
 KINDS: dict[TargetKind, type[Idea] | type[Run] | type[Candidate] | type[Comment]] = {
@@ -38,7 +38,7 @@ def look(context: Context, kind: type[T], text: str) -> T:
     """
     word = kind.table.removesuffix("s")
     number = parse_ref(text, [word])[1]
-    row = find(context.conn, kind, "WHERE id = ?", number)
+    row = get_or_none(context.conn, kind, number)
     if row is None or _foreign(context, row.project_id):
         raise _missing(word, number)
     return row
@@ -54,7 +54,7 @@ def look_agent(context: Context, text: str) -> Agent:
     except UsageError as error:
         fix = "write worker#N, or only the number; `piloop status` lists those that run"
         raise UsageError(f"{text!r} does not name an agent", fix=fix) from error
-    agent = find(context.conn, Agent, "WHERE id = ?", number)
+    agent = get_or_none(context.conn, Agent, number)
     if agent is None or role not in (agent.role, "agent") or _foreign(context, agent.project_id):
         raise UsageError(f"there is no {ref(role, number)}", fix="`piloop status` lists those that run")
     return agent
@@ -76,7 +76,7 @@ def look_target(context: Context, text: str) -> tuple[TargetKind, int, int]:
         return "project", project.id, project.id
     kind, number = parse_ref(word, ["project", *KINDS, *ROLES, "agent"])
     if kind == "project":
-        if find(context.conn, Project, "WHERE id = ?", number) is None or _foreign(context, number):
+        if get_or_none(context.conn, Project, number) is None or _foreign(context, number):
             raise _missing(kind, number)
         return "project", number, number
     for one, row in KINDS.items():

@@ -9,7 +9,7 @@ from herdr.ops.look import look_agent, text_of
 from herdr.ops.stored_config import in_background
 from herdr.ops.views import MessageView, message_view
 from herdr.runtime.api import CANNOT_RECEIVE
-from herdr.store.rows import Agent, Message, Project, Run, find, get
+from herdr.store.rows import Agent, Message, Project, Run, get, get_or_none
 
 
 class SendMessage(Request[MessageView], frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def send(context: Context, request: SendMessage) -> MessageView:
 
 
 def _comment_instead(context: Context, agent: Agent) -> str:
-    run = find(context.conn, Run, "WHERE id = ?", agent.run_id)
+    run = get_or_none(context.conn, Run, agent.run_id)
     target = ref("idea", run.idea_id) if run is not None else "project"
     return f'piloop comment add {target} "…"; or set runtime = "herdr" in piloop.toml'
 
@@ -58,7 +58,7 @@ def _comment_instead(context: Context, agent: Agent) -> str:
 @operation(ShowMessage, who=PEOPLE)
 def get_message(context: Context, request: ShowMessage) -> MessageView:
     """Say where a message is."""
-    message = find(context.conn, Message, "WHERE id = ?", request.message)
+    message = get_or_none(context.conn, Message, request.message)
     if message is None:
         raise UsageError(f"there is no message {request.message}")
     return message_view(context.conn, message)

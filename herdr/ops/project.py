@@ -9,7 +9,8 @@ from herdr.contract.words import ProjectState
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of, projects_of
 from herdr.ops.look import text_of
 from herdr.ops.status_snapshot import LiveSnapshot, StatusSnapshot, live_snapshot, status_snapshot
-from herdr.store.rows import Project, fetch
+from herdr.store.queries import all_projects
+from herdr.store.rows import Project
 
 
 class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +65,7 @@ def list_projects(context: Context, _request: ListProjects) -> list[ProjectView]
     """List the registered projects; an agent sees its own."""
     if context.agent is not None:
         return [_view(project_of(context, None))]
-    return [_view(project) for project in fetch(context.conn, Project, "ORDER BY name")]
+    return [_view(project) for project in all_projects(context.conn)]
 
 
 @operation(ShowStatus)

@@ -29,7 +29,8 @@ from herdr.ops.views import (
     run_view,
 )
 from herdr.ops.why import because, note, reason_of
-from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, find, get
+from herdr.store.queries import unsettled_run
+from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, get
 
 OPEN = ("queued", "running")
 #: What an agent leaves in its folder when it has ended.
@@ -209,7 +210,7 @@ def requeue(context: Context, request: RequeueRun) -> RunRequeued:
     """
     run = look(context, Run, request.run)
     reason = reason_of(request.reason)
-    unsettled = find(context.conn, Run, "WHERE idea_id = ? AND settled_at IS NULL ORDER BY id", run.idea_id)
+    unsettled = unsettled_run(context.conn, run.idea_id)
     if unsettled is not None:
         name = ref("run", unsettled.id)
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""What each source of ideas is worth: how many of its ideas produced a keep (the page, "Ideas")."""
+"""What each source of ideas is worth: how many of its ideas produced a keep (docs/ideas-seeds-runs.md)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ from herdr.ops.views import (
     scores,
 )
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Idea, Message, Project, Run, fetch, find
+from herdr.store.queries import latest_candidates, latest_keeps, live_agents, next_message
+from herdr.store.rows import Agent, Candidate, Idea, Project, Run, fetch, find, get_or_none
 
 RECENT = 8
 QUEUE = 12
@@ -148,7 +149,7 @@ def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
     conn = context.conn
     config = stored_config(project)
     ideas, runs = _counts(conn, "ideas", "status", project), _counts(conn, "runs", "state", project)
-    recent = fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
+    recent = latest_candidates(conn, project.id, RECENT)
     size, complete = _disk(Path(project.path, ".worktrees"))
     return StatusSnapshot(
         ref=ref("project", project.id),
@@ -163,7 +164,7 @@ def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
         runtime=config.runtime,
         slots=config.roles.worker.max_concurrent,
         head=_head(conn, project, primary_of(project)),
-        agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
+        agents=[_live(conn, agent) for agent in live_agents(conn, project.id)],
         queue=_queue(conn, project),
         queue_length=ideas.get("ready", 0) + runs.get("queued", 0),
         ideas=ideas,
@@ -183,8 +184,7 @@ def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
 def live_snapshot(conn: Store, project: Project) -> LiveSnapshot:
     """Gather what is looked at again and again; costs the same however long the campaign."""
     primary = primary_of(project)
-    trunk = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?"
-    keeps = [one.id for one in fetch(conn, Candidate, trunk, project.id, TRAJECTORY)][::-1]
+    keeps = [one.id for one in latest_keeps(conn, project.id, TRAJECTORY)][::-1]
     found = scores(conn, project, keeps)
     values = [found[one].metrics.get(primary.name) for one in keeps if one in found]
     return LiveSnapshot(
@@ -196,12 +196,12 @@ def live_snapshot(conn: Store, project: Project) -> LiveSnapshot:
         config_error=project.config_error,
         head=_head(conn, project, primary),
         trajectory=[value for value in values if value is not None],
-        agents=[_live(conn, agent) for agent in _live_agents(conn, project)],
+        agents=[_live(conn, agent) for agent in live_agents(conn, project.id)],
     )
 
 
 def _head(conn: Store, project: Project, primary: Primary) -> Head | None:
-    head = find(conn, Candidate, "WHERE id = ?", project.head_id)
+    head = get_or_none(conn, Candidate, project.head_id)
     if head is None:
         return None
     baseline = find(conn, Candidate, "WHERE project_id = ? AND origin = 'baseline' ORDER BY id", project.id)
@@ -224,17 +224,13 @@ def _head(conn: Store, project: Project, primary: Primary) -> Head | None:
     )
 
 
-def _live_agents(conn: Store, project: Project) -> list[Agent]:
-    return fetch(conn, Agent, "WHERE project_id = ? AND state <> 'ended' ORDER BY id", project.id)
-
-
 def _live(conn: Store, agent: Agent) -> LiveAgent:
     since = conn.execute(
         "SELECT max(at) FROM events WHERE target_kind = 'agent' AND target_id = ? AND kind = 'agent.state'",
         (agent.id,),
     ).fetchone()[0]
     idea = find(conn, Idea, "JOIN runs r ON r.idea_id = ideas.id WHERE r.id = ?", agent.run_id)
-    message = find(conn, Message, "WHERE agent_id = ? AND state IN ('queued', 'typed') ORDER BY id", agent.id)
+    message = next_message(conn, agent.id)
     return LiveAgent(
         agent=agent_view(agent),
         since=since or agent.launched_at,

@@ -27,7 +27,18 @@ from herdr.contract.words import (
     VerdictWord,
 )
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Comment, Event, Idea, Message, Project, Run, fetch, find
+from herdr.store.rows import (
+    Agent,
+    Candidate,
+    Comment,
+    Event,
+    Idea,
+    Message,
+    Project,
+    Run,
+    fetch,
+    get_or_none,
+)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +230,8 @@ def scores(conn: Store, project: Project, candidates: Collection[int]) -> dict[i
         f" AND purpose = 'score' AND candidate_id IN ({marks(candidates)})",
         (project.evaluator_id, *candidates),
     )
-    return {row[0]: Score(state=row[1], metrics=msgspec.json.decode(row[2]), error=row[3]) for row in rows}
+    decoder = msgspec.json.Decoder(dict[str, float])
+    return {row[0]: Score(state=row[1], metrics=decoder.decode(row[2]), error=row[3]) for row in rows}
 
 
 def candidate_views(conn: Store, project: Project, candidates: list[Candidate]) -> list[CandidateView]:
@@ -393,7 +405,7 @@ def target_name(conn: Store, kind: str | None, number: int | None) -> str | None
     if kind is None or number is None:
         return None
     if kind == "agent":
-        agent = find(conn, Agent, "WHERE id = ?", number)
+        agent = get_or_none(conn, Agent, number)
         return agent.name if agent else ref("agent", number)
     return ref(kind, number)
 

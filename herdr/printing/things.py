@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from herdr.ops.status_snapshot import Queued
@@ -20,15 +20,8 @@ def pinned_to(idea: IdeaView | Queued) -> str:
     return f"  (with {names})" if names else ""
 
 
-def verdict_of(candidate: CandidateView | dict[str, Any]) -> str:
+def verdict_of(candidate: CandidateView) -> str:
     """A candidate's verdict, or how far it is."""
-    if isinstance(candidate, dict):
-        # Goes when the watch screen and the demo ask by request.
-        import msgspec
-
-        from herdr.ops.views import CandidateView
-
-        return verdict_of(msgspec.convert(candidate, CandidateView))
     if candidate.verdict:
         return candidate.verdict
     if candidate.origin == "skipped":

@@ -24,12 +24,17 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share * 100:+.3g} %"
 
 
-def ago(stamp: str | None) -> str:
-    """How long ago a time of the store was, in one unit."""
+def ago(stamp: str | None, now: datetime | None = None) -> str:
+    """How long ago a time of the store was, in one unit.
+
+    Args:
+        stamp: the time; without one there is nothing to say.
+        now: what to count to; None is this very moment.
+    """
     if stamp is None:
         return ""
     then = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return span((datetime.now(timezone.utc) - then).total_seconds())
+    return span(((now or datetime.now(timezone.utc)) - then).total_seconds())
 
 
 def span(seconds: float) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from herdr.contract.harness import ScreenRules, SendRules
 from herdr.mux.screen import Delivery, Screen
 
-#: Why a text does not reach an agent that has no terminal (the page, "Steer a running worker").
+#: Why a text does not reach an agent that has no terminal (`docs/ideas-seeds-runs.md`, "Steer a running worker").
 CANNOT_RECEIVE = (
     'with runtime = "subprocess" an agent runs in the background and cannot receive text;'
     " the brief of the idea's next run carries comments"

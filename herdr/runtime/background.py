@@ -94,7 +94,7 @@ class BackgroundRuntime(Runtime):
         return None if text is None else Screen(text=text, dead=read_exit(Path(place.pane).parent) is not None)
 
     async def send(self, *_text: object, **_rules: object) -> Delivery:
-        """Refuse: an agent without a terminal cannot receive text (the page, "Steer a running worker")."""
+        """Refuse: an agent without a terminal cannot receive text (docs/ideas-seeds-runs.md)."""
         return Delivery(state="failed", detail=CANNOT_RECEIVE)
 
     async def resume_send(self, *_text: object, **_rules: object) -> Delivery:

@@ -1,4 +1,4 @@
-"""What the evaluator of a project is, and the key that says whether two scores are comparable (DESIGN §8)."""
+"""What the evaluator of a project is, and the key that says whether two scores are comparable."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,8 @@ from herdr.repo.furnish import furnish
 from herdr.repo.isolated import Isolated, create, delete_tree
 from herdr.repo.overlay import overlay
 from herdr.repo.own import OwnRepository
+from herdr.runtime.command import run_marked
 from herdr.runtime.ending import end_tree_in_thread
-from herdr.runtime.processes import MARK
 from herdr.scoring.metrics import BadMetricsError, read_metrics
 
 #: What an evaluate command may see of the daemon's environment; anything else only by `evaluate_env`.
@@ -70,7 +69,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 def evaluator_environment(environ: Mapping[str, str], named: Sequence[str]) -> dict[str, str]:
     """The environment of an evaluate command: the plain variables and those that `evaluate_env` names.
 
-    Secrets of the daemon's environment are thereby not there (DESIGN §8).
+    Secrets of the daemon's environment are thereby not there.
     """
     return {
         name: value
@@ -127,27 +126,19 @@ async def run_command(job: Job) -> Score:
     """Run the evaluate command in the prepared worktree and read its metrics."""
     metrics_file = job.folder / "metrics.json"
     metrics_file.unlink(missing_ok=True)
-    env = {**job.env, MARK: job.mark, "PILOOP_METRICS_FILE": str(metrics_file)}
+    env = {**job.env, "PILOOP_METRICS_FILE": str(metrics_file)}
     begin = time.monotonic()
     with (job.folder / "stdout.txt").open("wb") as out, (job.folder / "stderr.txt").open("wb") as err:
         try:
-            process = await anyio.open_process(
-                list(job.argv), cwd=job.worktree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                start_new_session=True,
-            )  # fmt: skip
+            code = await run_marked(
+                job.argv, cwd=job.worktree, env=env, mark=job.mark, timeout=job.timeout, stdout=out, stderr=err
+            )
         except OSError as error:
             return Score(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
-        try:
-            with anyio.move_on_after(job.timeout) as limit:
-                await process.wait()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await end_tree_in_thread(job.mark, grace=0)
-                await process.wait()
     seconds = time.monotonic() - begin
-    if limit.cancelled_caught:
+    if code is None:
         return Score(metrics={}, error=f"the evaluate command ran longer than {job.timeout:g} s", seconds=seconds)
-    return _read(job, metrics_file, process.returncode or 0, seconds)
+    return _read(job, metrics_file, code, seconds)
 
 
 def _read(job: Job, metrics_file: Path, code: int, seconds: float) -> Score:

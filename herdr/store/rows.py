@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
 
@@ -94,14 +94,14 @@ class Project(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[ProjectChanges]) -> int:
         """Enter a project; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[ProjectChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Evaluator(Row, frozen=True, kw_only=True):
@@ -116,14 +116,14 @@ class Evaluator(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewEvaluator]) -> int:
         """Enter an evaluator; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[EvaluatorChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Idea(Row, frozen=True, kw_only=True):
@@ -151,14 +151,14 @@ class Idea(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewIdea]) -> int:
         """Enter an idea; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[IdeaChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Run(Row, frozen=True, kw_only=True):
@@ -189,14 +189,14 @@ class Run(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewRun]) -> int:
         """Enter a run; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[RunChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Sweep(Row, frozen=True, kw_only=True):
@@ -223,14 +223,14 @@ class Sweep(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewSweep]) -> int:
         """Enter a sweep; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[SweepChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Anomaly(Row, frozen=True, kw_only=True):
@@ -249,14 +249,14 @@ class Anomaly(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewAnomaly]) -> int:
         """Enter an anomaly; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[AnomalyChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Agent(Row, frozen=True, kw_only=True):
@@ -297,14 +297,14 @@ class Agent(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewAgent]) -> int:
         """Enter an agent; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[AgentChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def name(self) -> str:
@@ -345,14 +345,14 @@ class Candidate(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewCandidate]) -> int:
         """Enter a candidate; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[CandidateChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def touched_paths(self) -> tuple[str, ...]:
@@ -375,14 +375,14 @@ class Measurement(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewMeasurement]) -> int:
         """Enter a measurement; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[MeasurementChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
     @property
     def values(self) -> dict[str, float]:
@@ -410,12 +410,12 @@ class Comment(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewComment]) -> int:
         """Enter a comment; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(cls, conn: sqlite3.Connection, row_id: int, /, **values: Unpack[CommentChanges]) -> None:
         """Set columns of one row; its actor is its author, and stays."""
-        update(conn, cls, row_id, values)
+        _update(conn, cls, row_id, values)
 
 
 class Message(Row, frozen=True, kw_only=True):
@@ -436,14 +436,14 @@ class Message(Row, frozen=True, kw_only=True):
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewMessage]) -> int:
         """Enter a message; return its id."""
-        return insert(conn, cls, {**values, "actor": actor})
+        return _insert(conn, cls, {**values, "actor": actor})
 
     @classmethod
     def update(
         cls, conn: sqlite3.Connection, row_id: int, /, *, actor: str, **values: Unpack[MessageChanges]
     ) -> None:
         """Set columns of one row."""
-        update(conn, cls, row_id, {**values, "actor": actor})
+        _update(conn, cls, row_id, {**values, "actor": actor})
 
 
 class Event(Row, frozen=True, kw_only=True):
@@ -483,20 +483,24 @@ def find(conn: sqlite3.Connection, kind: type[T], rest: str, *args: object) -> T
     return found[0] if found else None
 
 
+def get_or_none(conn: sqlite3.Connection, kind: type[T], row_id: int | None) -> T | None:
+    """Read the row of this id, or None where there is none."""
+    return find(conn, kind, "WHERE id = ?", row_id)
+
+
 def get(conn: sqlite3.Connection, kind: type[T], row_id: int) -> T:
     """Read a row that must be there.
 
     Raises:
         LookupError: no row has this id.
     """
-    found = find(conn, kind, "WHERE id = ?", row_id)
+    found = get_or_none(conn, kind, row_id)
     if found is None:
         raise LookupError(f"no {kind.table} row {row_id}")
     return found
 
 
-def insert(conn: sqlite3.Connection, kind: type[Row], values: Mapping[str, Any]) -> int:
-    """Insert a row and return its id."""
+def _insert(conn: sqlite3.Connection, kind: type[Row], values: Mapping[str, object]) -> int:
     names = ", ".join(values)
     marks = ", ".join("?" for _ in values)
     done = conn.execute(f"INSERT INTO {kind.table} ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608
@@ -504,8 +508,7 @@ def insert(conn: sqlite3.Connection, kind: type[Row], values: Mapping[str, Any])
     return done.lastrowid
 
 
-def update(conn: sqlite3.Connection, kind: type[Row], row_id: int, values: Mapping[str, Any]) -> None:
-    """Set columns of one row; `actor` is among them wherever the change makes an event."""
+def _update(conn: sqlite3.Connection, kind: type[Row], row_id: int, values: Mapping[str, object]) -> None:
     sets = ", ".join(f"{name} = ?" for name in values)
     conn.execute(f"UPDATE {kind.table} SET {sets} WHERE id = ?", (*values.values(), row_id))  # noqa: S608
 

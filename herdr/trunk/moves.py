@@ -15,7 +15,8 @@ from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError
 from herdr.store.columns import CandidateChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Comment, Project, Run, find, get
+from herdr.store.queries import candidate_of_tree
+from herdr.store.rows import Candidate, Comment, Project, Run, get
 from herdr.trunk import rules
 from herdr.trunk.reading import candidates_of, line_of, on_branch
 
@@ -55,7 +56,7 @@ def start(store: Store, project_id: int, baseline: Baseline, actor: str) -> int:
         baseline: the commit.
         actor: who sets the project up.
     """
-    known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project_id, baseline.tree)
+    known = candidate_of_tree(store, project_id, baseline.tree)
     if known is not None:
         candidate_id = known.id
     else:

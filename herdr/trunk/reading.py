@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Run, fetch, find, get
+from herdr.store.rows import Candidate, Run, fetch, find, get, get_or_none
 from herdr.trunk import rules
 
 
@@ -24,7 +24,7 @@ def bar_of(store: Store, candidate: Candidate) -> Candidate:
 
 def on_branch(store: Store, candidate: Candidate) -> bool:
     """Whether a candidate was made by a branch run, or by no run at all."""
-    run = find(store, Run, "WHERE id = ?", candidate.run_id)
+    run = get_or_none(store, Run, candidate.run_id)
     return run is None or run.is_branch
 
 

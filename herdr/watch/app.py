@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
@@ -22,34 +23,21 @@ from herdr.errors import HerdrError
 from herdr.home import Home
 
 from .bar import Bar
-from .deeds import DEEDS
-from .details import detail
 from .feed import Feed, Part
 from .header import header
-from .keys import BINDINGS, KeysPage, hints
+from .keys import BINDINGS, KeysPage, hints, wanted
+from .page import Page
 from .panel import Panel
-from .rows import ROWS, Row, left_out, sparkline
+from .panels import PANELS
+from .panels.agents import AgentsPanel
+from .panels.candidates import CandidatesPanel
 
 if TYPE_CHECKING:
     from herdr.mux.attach import Attach
+    from herdr.ops.status_snapshot import LiveSnapshot
 
 #: Seconds between two looks at the database's version; one costs some microseconds.
 LOOK = 0.2
-#: Rows that a panel holds at most.
-LIMIT = 200
-OPEN = ("seed", "proposed", "ready", "scheduled", "parked")
-PANELS: tuple[tuple[Part, str], ...] = (
-    ("inbox", "nothing waits for you"),
-    ("agents", "no agent lives"),
-    ("ideas", 'no open ideas: piloop idea add "what to try"'),
-    ("candidates", "no candidates yet"),
-)
-QUESTIONS: dict[Part, tuple[str, dict[str, Any]]] = {
-    "inbox": ("inbox.list", {"limit": LIMIT}),
-    "agents": ("project.live", {}),
-    "ideas": ("idea.list", {"limit": LIMIT, "status": OPEN}),
-    "candidates": ("candidate.list", {"limit": LIMIT}),
-}
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -69,7 +57,7 @@ class Watch(App[None]):
     """
 
     CSS_PATH = "watch.tcss"
-    BINDINGS = BINDINGS  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, feed: Feed, home: Home, *, clock: Callable[[], datetime] = utc_now) -> None:
@@ -77,7 +65,6 @@ class Watch(App[None]):
         self.feed = feed
         self.home = home
         self._clock = clock
-        self._answers: dict[Part, dict[str, Any]] = {}
         self._part: Part = "ideas"
         self._drawn: tuple[str, Content] | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -92,8 +79,8 @@ class Watch(App[None]):
         yield Static(id="head")
         with Horizontal(id="body"):
             with Vertical(id="panels"):
-                for number, (part, empty) in enumerate(PANELS, start=1):
-                    yield Panel(part, number, empty)
+                for panel in PANELS:
+                    yield panel()
             with VerticalScroll(id="detail"):
                 yield Static(id="text")
         yield Bar()
@@ -121,33 +108,36 @@ class Watch(App[None]):
 
     async def _show(self, parts: frozenset[Part]) -> None:
         for part in parts:
-            name, arguments = QUESTIONS[part]
-            self._answers[part] = await self.feed.ask(name, project=self.feed.project, **arguments)
+            await self._panel(part).read(self.feed)
         if "agents" in parts:
-            self._show_standing()
+            self._show_snapshot()
             # Its rows say how long they wait.
             parts |= {"inbox"}
-        for part in parts & self._answers.keys():
-            answer = self._answers[part]
-            self._panel(part).show(ROWS[part](answer, self._clock()), left_out(answer))
+        for part in parts:
+            self._panel(part).draw(self._clock())
         if parts:
             await self._show_detail()
 
-    def _show_standing(self) -> None:
-        live = self._answers["agents"]
-        self.main.query_one("#head", Static).update(header(live, daemon_pid(self.home) is not None))
-        panel = self._panel("candidates")
-        # The title's own words take about so much of the line.
-        room = max(panel.size.width - len("4 Candidates ─ 10000 of 10000"), 8)
-        panel.entitle(sparkline(live["trajectory"], room))
+    def _show_snapshot(self) -> None:
+        """Show what the answer about the agents says of the whole campaign."""
+        live = self._live
+        if live is not None:
+            self.main.query_one("#head", Static).update(header(live, daemon_pid(self.home) is not None))
+            self.main.query_one(CandidatesPanel).show_trajectory(live.trajectory)
+
+    @property
+    def _live(self) -> LiveSnapshot | None:
+        return self.main.query_one(AgentsPanel).answer
 
     async def _show_detail(self) -> None:
         """Show the detail of the selected row, if it still is when the answer comes."""
-        part, row = self._part, self._panel(self._part).row
+        part, panel = self._part, self._panel(self._part)
+        row, page = panel.row, Page(self._clock())
         text = Content("")
         if row is not None:
             try:
-                text = await detail(self.feed, part, row.ref, row.what, self._clock())
+                await panel.describe(row, page, self.feed)
+                text = page.content()
             except HerdrError as error:
                 text = Content(error.message)
         now = self._panel(self._part).row
@@ -163,8 +153,9 @@ class Watch(App[None]):
         box.border_title = Content(name or "Detail").markup
         self.main.query_one("#text", Static).update(text)
 
-    def _panel(self, part: Part) -> Panel:
-        return self.main.query_one(f"#{part}", Panel)
+    def _panel(self, part: Part) -> Panel[Any, Any]:
+        found: Panel[Any, Any] = self.main.query_one(f"#{part}", Panel)
+        return found
 
     @on(OptionList.OptionHighlighted)
     def _selected(self, event: OptionList.OptionHighlighted) -> None:
@@ -197,12 +188,10 @@ class Watch(App[None]):
         """Ask for a line; None when it is given up."""
         return await self.main.query_one(Bar).question(text, hint=hint)
 
-    def agent_of(self, row: Row) -> str | None:
-        """The live agent that a row is, or that tries the idea that it is."""
-        for live in self._answers["agents"]["agents"]:
-            if row.ref in (live["agent"]["ref"], live["idea"]):
-                return str(live["agent"]["ref"])
-        return None
+    def agent_of(self, ref: str) -> str | None:
+        """The live agent that is called `ref`, or that tries the idea of that name."""
+        agents = self._live.agents if self._live is not None else []
+        return next((one.agent.ref for one in agents if ref in (one.agent.ref, one.idea)), None)
 
     def later(self, sentence: Coroutine[Any, Any, str]) -> None:
         """Say a sentence when it is known."""
@@ -277,16 +266,15 @@ class Watch(App[None]):
         self._run(partial(self._do, name), "deed")
 
     async def _do(self, name: str) -> None:
-        deed = DEEDS[name]
         # A key that is pressed twice finds what the first press has changed.
         async with self._one_at_a_time:
-            row = self._panel(self._part).row
-            if self._part not in deed.panels or row is None:
-                wrong = "nothing is selected" if row is None else f"this key takes {deed.wants}"
+            panel = self._panel(self._part)
+            begun = panel.do(name, self)
+            if begun is None:
+                wrong = "nothing is selected" if panel.row is None else f"this key takes {wanted(name)}"
                 self.say(wrong, error=True)
                 return
-            said = await deed.do(self, row)
-            self.say(said)
+            self.say(await begun)
             await self._show(await self.feed.news())
 
     # Failures

@@ -7,9 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 from herdr.ops.client import Client
+from herdr.ops.core import Request
+from herdr.ops.event import ListEvents
+from herdr.ops.sql import RunStatement
+
+A = TypeVar("A")
 
 Part = Literal["inbox", "agents", "ideas", "candidates"]
 
@@ -46,11 +51,11 @@ class Feed:
         self._cursor: int | None = None
         self._read_at = 0.0
 
-    async def ask(self, name: str, /, **arguments: object) -> Any:
+    async def ask(self, request: Request[A]) -> A:
         """Ask for one operation; raises HerdrError when it is refused."""
-        return await self.away(partial(self._client.call, name, **arguments))
+        return await self.away(partial(self._client.ask, request))
 
-    async def away(self, function: Callable[[], Any]) -> Any:
+    async def away(self, function: Callable[[], A]) -> A:
         """Run something that may wait, in the thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
@@ -59,8 +64,8 @@ class Feed:
 
         The version is read first: what is written while the rest is read changes it again.
         """
-        answer = await self.ask("sql.run", statement="PRAGMA data_version")
-        version = answer["rows"][0][0]
+        answer = await self.ask(RunStatement(statement="PRAGMA data_version"))
+        version = answer.rows[0][0]
         if version != self._version:
             found = await self.news()
             self._version = version
@@ -74,16 +79,16 @@ class Feed:
         """What the events since the last call have touched; the live part always, because it has no events."""
         self._read_at = time.monotonic()
         if self._cursor is None:
-            newest = await self.ask("event.list", limit=1)
-            self._cursor = newest[-1]["id"] if newest else 0
+            newest = await self.ask(ListEvents(limit=1))
+            self._cursor = newest[-1].id if newest else 0
             return PARTS
-        events = await self.ask("event.list", project=self.project, after=self._cursor, limit=MANY)
+        events = await self.ask(ListEvents(project=self.project, after=self._cursor, limit=MANY))
         if len(events) == MANY:
             self.forget()
             return await self.news()
         if events:
-            self._cursor = events[-1]["id"]
-        subjects = {event["kind"].partition(".")[0] for event in events}
+            self._cursor = events[-1].id
+        subjects = {event.kind.partition(".")[0] for event in events}
         return frozenset({"agents", *(TOUCHES[subject] for subject in subjects if subject in TOUCHES)})
 
     def forget(self) -> None:

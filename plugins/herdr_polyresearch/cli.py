@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: As `run_program` says it, which may not be there yet.
+#: The same as `run_program` returns; that may not be imported yet when Ctrl-C comes.
 INTERRUPTED = 130
 
 

@@ -13,7 +13,7 @@ from herdr.cli.main import run
 from herdr.home import Home
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store
-from herdr.store.rows import Agent, Idea, Run, insert
+from herdr.store.rows import Agent, Idea, Run
 
 TOML = """
 name = "tiny"
@@ -111,10 +111,23 @@ def one_run(store: Store) -> Callable[..., None]:
     """An idea with a run and an agent, all number 1."""
 
     def make(state: str = "running", **values: Any) -> None:
-        insert(store, Idea, {"project_id": 1, "title": "Try it", "source": "human", "actor": "human"})
-        row = {"project_id": 1, "idea_id": 1, "number": 1, "base_id": 1, "harness": "fake", "state": state}
-        insert(store, Run, {**row, "actor": "daemon", **values})
-        agent = {"project_id": 1, "run_id": 1, "harness": "fake", "session_id": "s", "token_hash": "h"}
-        insert(store, Agent, {**agent, "state": "busy", "actor": "daemon"})
+        Idea.insert(store, project_id=1, title="Try it", source="human", actor="human")
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "idea_id": 1,
+            "number": 1,
+            "base_id": 1,
+            "harness": "fake",
+            "state": state,
+        }
+        Run.insert(store, **{**row, "actor": "daemon", **values})
+        agent: dict[str, Any] = {
+            "project_id": 1,
+            "run_id": 1,
+            "harness": "fake",
+            "session_id": "s",
+            "token_hash": "h",
+        }
+        Agent.insert(store, **{**agent, "state": "busy", "actor": "daemon"})
 
     return make

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from herdr.contract.words import MessageState
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Measurement, Message, Project, Run, insert, update
+from herdr.store.rows import Agent, Candidate, Measurement, Message, Project, Run
 
 Command = Callable[..., str]
 
@@ -47,7 +48,7 @@ def test_ideas_are_filed_listed_and_shown(project: Path, piloop: Command) -> Non
 def test_runs_are_listed_shown_and_cancelled(one_run: Any, store: Store, piloop: Command) -> None:
     assert "no runs yet" in piloop("run", "list")
     one_run()
-    update(store, Run, 1, {"brief": "do your best", "actor": "daemon"})
+    Run.update(store, 1, brief="do your best", actor="daemon")
     assert "run#1  running" in piloop("run", "list", "--idea", "idea#1")
     assert "worker#1  busy" in piloop("run", "show", "run#1")
     assert piloop("run", "show", "1", "--brief") == "do your best\n"
@@ -61,19 +62,22 @@ def made(store: Store, root: Path) -> str:
     (root / "size").write_text("6\n")
     git(root, "commit", "-qam", "Halve\x1b[31m it")
     sha = git(root, "rev-parse", "HEAD")
-    row = {
-        "project_id": 1,
-        "run_id": 1,
-        "parent_id": 1,
-        "tree_sha": "t",
-        "commit_sha": sha,
-        "subject": "Halve it",
-    }
-    row |= {"origin": "run", "bar_id": 1, "verdict": "keep", "reason": "size 6 beats 8", "actor": "daemon"}
-    insert(store, Candidate, row)
-    score = {"candidate_id": 2, "evaluator_id": 1, "state": "done", "metrics": '{"size": 6}', "actor": "daemon"}
-    insert(store, Measurement, score)
-    update(store, Project, 1, {"head_id": 2, "actor": "daemon"})
+    Candidate.insert(
+        store,
+        project_id=1,
+        run_id=1,
+        parent_id=1,
+        tree_sha="t",
+        commit_sha=sha,
+        subject="Halve it",
+        origin="run",
+        bar_id=1,
+        verdict="keep",
+        reason="size 6 beats 8",
+        actor="daemon",
+    )
+    Measurement.insert(store, candidate_id=2, evaluator_id=1, state="done", metrics='{"size": 6}', actor="daemon")
+    Project.update(store, 1, head_id=2, actor="daemon")
     git(root, "reset", "-q", "--hard", "HEAD~1")
     return sha
 
@@ -148,8 +152,15 @@ def test_texts_may_start_with_a_dash(one_run: Any, piloop: Command, typed: Any) 
 
 def test_pausing_resuming_and_status(one_run: Any, store: Store, piloop: Command, typed: Any) -> None:
     one_run()
-    held = {"held_since": "2026-01-01T00:00:00.000Z", "spent": 3.5, "spend_error": "no luck"}
-    update(store, Project, 1, {"config_error": "name: wrong", **held, "actor": "daemon"})
+    Project.update(
+        store,
+        1,
+        config_error="name: wrong",
+        held_since="2026-01-01T00:00:00.000Z",
+        spent=3.5,
+        spend_error="no luck",
+        actor="daemon",
+    )
     assert "tiny is paused" in piloop("pause", "--reason", "lunch")
     status = piloop("status")
     for part in (
@@ -252,9 +263,9 @@ def test_prompt_says_what_became_of_the_text(
     assert said in (done.out + done.err)
 
 
-def _settler(store: Store, state: str, detail: str | None) -> Callable[[float], None]:
+def _settler(store: Store, state: MessageState, detail: str | None) -> Callable[[float], None]:
     def settle(_seconds: float) -> None:
-        update(store, Message, 1, {"state": state, "detail": detail, "actor": "daemon"})
+        Message.update(store, 1, state=state, detail=detail, actor="daemon")
 
     return settle
 
@@ -267,5 +278,5 @@ def test_prompt_needs_a_daemon_and_a_live_agent(
     assert (done.code, "the daemon is not running" in done.err) == (1, True)
     assert store.execute("SELECT count(*) FROM messages").fetchone()[0] == 0
     monkeypatch.setattr("herdr.daemon.lock.daemon_pid", lambda _home: 1)
-    update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
+    Agent.update(store, 1, state="ended", actor="daemon")
     assert "worker#1 has ended" in typed("piloop", "prompt", "1", "go").err

@@ -11,14 +11,14 @@ from herdr.home import Home
 from herdr.mux.windows import AGENT_OPTION
 from herdr.repo.worktrees import create_detached, create_run_worktree
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Project, Run, get, update
+from herdr.store.rows import Agent, Project, Run, get
 
 
 def worktree(store: Store, root: Path, run: int) -> Path:
     path = root / ".worktrees" / f"run-{run}-x"
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
     create_run_worktree(root, path=path, branch=f"piloop/tiny/run-{run}", commit=head.stdout.strip())
-    update(store, Run, run, {"worktree": str(path), "actor": "daemon"})
+    Run.update(store, run, worktree=str(path), actor="daemon")
     return path
 
 
@@ -26,8 +26,7 @@ def test_a_worktree_goes_only_when_nothing_is_lost(project: Path, one_run: Any, 
     one_run()
     path = worktree(store, project, 1)
     assert "it is in use" in typed("herdr", "clean").out
-    settled = {"state": "failed", "settled_at": "2026-01-01T00:00:00.000Z", "actor": "daemon"}
-    update(store, Run, 1, settled)
+    Run.update(store, 1, state="failed", settled_at="2026-01-01T00:00:00.000Z", actor="daemon")
     (path / "work").write_text("unsaved")
     assert "it has uncommitted work" in typed("herdr", "clean").out
     (path / "work").unlink()
@@ -80,9 +79,9 @@ def test_windows_go_once_their_agents_end_is_known(project: Path, one_run: Any, 
     deadline = time.monotonic() + 10
     while len(server.command(*dead)) < 2:
         assert time.monotonic() < deadline
-    update(store, Agent, 1, {"window": windows[0], "actor": "daemon"})
+    Agent.update(store, 1, window=windows[0], actor="daemon")
     assert "window" not in typed("herdr", "clean").out
-    update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
+    Agent.update(store, 1, state="ended", actor="daemon")
     assert "removed: window worker-1 of tiny" in typed("herdr", "clean").out
     assert server.command(*dead) == [windows[1]]
 

@@ -14,7 +14,7 @@ import pytest
 
 from herdr.home import Home
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Candidate, Run, update
+from herdr.store.rows import Agent, Candidate, Run
 
 Command = Callable[..., str]
 DEVELOP = ("--hypothesis", "h", "--evidence", "e", "--check", "c", "--metric", "size", "--effect", "-1 %")
@@ -95,9 +95,16 @@ def test_runs_and_agents_are_ended_and_tried_again(
     assert "worker#1  busy" in piloop("agent", "list")
     assert piloop("agent", "cancel", "worker#1") == "worker#1 (busy) will be ended, and run#1 with it\n"
     assert "is not finished" in typed("piloop", "run", "requeue", "1").err
-    ended = {"settled_at": "2026-01-01T00:00:00.000Z", "finished_at": "2026-01-01T00:00:00.000Z"}
-    update(store, Run, 1, {"state": "failed", "end_cause": "no_commits", **ended, "actor": "daemon"})
-    update(store, Agent, 1, {"state": "ended", "actor": "daemon"})
+    Run.update(
+        store,
+        1,
+        state="failed",
+        end_cause="no_commits",
+        settled_at="2026-01-01T00:00:00.000Z",
+        finished_at="2026-01-01T00:00:00.000Z",
+        actor="daemon",
+    )
+    Agent.update(store, 1, state="ended", actor="daemon")
     assert piloop("agent", "list") == "no live agents\n"
     assert "left a screen" in typed("piloop", "run", "show", "1", "--screen").err
     folder = Home.from_environ(os.environ).agent_dir(1)
@@ -206,5 +213,5 @@ def test_the_orchestrator_by_its_token(project: Path, piloop: Command, typed: An
 
 @pytest.mark.parametrize("verdict", [None, "keep"])
 def test_an_imported_candidate_is_a_reference(project: Path, store: Store, piloop: Command, verdict: Any) -> None:
-    update(store, Candidate, 1, {"origin": "imported", "verdict": verdict, "actor": "daemon"})
+    Candidate.update(store, 1, origin="imported", verdict=verdict, actor="daemon")
     assert ("reference" if verdict is None else "keep") in piloop("candidate", "list")

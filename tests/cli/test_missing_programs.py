@@ -13,7 +13,7 @@ import pytest
 from herdr.control.sessions import tmux_of
 from herdr.home import Home
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Project, get, update
+from herdr.store.rows import Agent, Project, get
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def without_tmux(
     session = server.ensure_session("tiny", project, 80, 24)
     one_run()
     (window,) = server.command("list-windows", "-t", session.id, "-F", "#{window_id}")
-    update(store, Agent, 1, {"window": window, "pane": "%0", "actor": "daemon"})
+    Agent.update(store, 1, window=window, pane="%0", actor="daemon")
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "git").symlink_to(str(shutil.which("git")))

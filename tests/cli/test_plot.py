@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from herdr.store.rows import Agent, Candidate, Measurement, insert, update
+from herdr.store.rows import Agent, Candidate, Measurement
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,21 +18,39 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def tried(store: Any, one_run: Any) -> Any:
     """Three candidates after the baseline, at one-hour steps, with agents that ended before the first two."""
-    update(store, Candidate, 1, {"created_at": "2026-01-01T00:00:00.000Z", "actor": "daemon"})
+    Candidate.update(store, 1, created_at="2026-01-01T00:00:00.000Z", actor="daemon")
     one_run("succeeded")
-    ended = {"project_id": 1, "run_id": None, "harness": "fake", "session_id": "s", "token_hash": "h"}
+    ended: dict[str, Any] = {
+        "project_id": 1,
+        "run_id": None,
+        "harness": "fake",
+        "session_id": "s",
+        "token_hash": "h",
+    }
     ended |= {"state": "ended", "actor": "daemon"}
     for hour, tokens in ((1, 1_000_000), (2, None), (2, 500_000)):
         row = {**ended, "ended_at": f"2026-01-01T0{hour}:00:00.000Z", "tokens_in": tokens, "tokens_cached": 0}
-        insert(store, Agent, row)
+        Agent.insert(store, **row)
     for number, (size, verdict, origin) in enumerate(
         ((6, "keep", "run"), (7, "discard", "run"), (9, None, "skipped"), (None, "crash", "run")), start=1
     ):
-        row = {"project_id": 1, "run_id": 1, "parent_id": 1, "tree_sha": str(number), "commit_sha": str(number)}
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "run_id": 1,
+            "parent_id": 1,
+            "tree_sha": str(number),
+            "commit_sha": str(number),
+        }
         row |= {"subject": f"try {number}", "origin": origin, "verdict": verdict, "actor": "daemon"}
-        made = insert(store, Candidate, {**row, "created_at": f"2026-01-01T0{number}:30:00.000Z"})
-        score = {"candidate_id": made, "evaluator_id": 1, "state": "done", "actor": "daemon"}
-        insert(store, Measurement, {**score, "metrics": json.dumps({} if size is None else {"size": size})})
+        made = Candidate.insert(store, **row, created_at=f"2026-01-01T0{number}:30:00.000Z")
+        Measurement.insert(
+            store,
+            candidate_id=made,
+            evaluator_id=1,
+            state="done",
+            metrics=json.dumps({} if size is None else {"size": size}),
+            actor="daemon",
+        )
     return store
 
 

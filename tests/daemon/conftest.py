@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
+from herdr.contract.words import CommentKind, TargetKind
 from herdr.home import Home
 from herdr.ops.core import Context, run
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store
-from herdr.store.rows import Comment, Idea, Message, Project, Run, find, insert, update
+from herdr.store.rows import Comment, Idea, Message, Project, Run, find
 
 WORKER = Path(__file__).with_name("worker.py")
 EVALUATE = """\
@@ -128,21 +129,29 @@ class Campaign:
             self._store = open_store(self.home.database, mode="person", actor="human")
         return self._store
 
-    def idea(self, title: str, *do: str, **more: object) -> int:
+    def idea(self, title: str, *do: str, **more: Any) -> int:
         project = find(self.store, Project, "")
         assert project is not None
         plan = "\n".join(f"DO {line}" for line in do)
-        values = {"project_id": project.id, "title": title, "plan": plan, "source": "human", "actor": "human"}
-        return insert(self.store, Idea, {**values, **more})
+        values: dict[str, Any] = {
+            "project_id": project.id,
+            "title": title,
+            "plan": plan,
+            "source": "human",
+            "actor": "human",
+        }
+        return Idea.insert(self.store, **{**values, **more})
 
-    def comment(self, target: tuple[str, int], body: str, *, kind: str = "note", actor: str = "human") -> int:
+    def comment(
+        self, target: tuple[TargetKind, int], body: str, *, kind: CommentKind = "note", actor: str = "human"
+    ) -> int:
         kind_of, target_id = target
-        values = {"project_id": 1, "target_kind": kind_of, "target_id": target_id, "kind": kind, "body": body}
-        return insert(self.store, Comment, {**values, "actor": actor})
+        return Comment.insert(
+            self.store, project_id=1, target_kind=kind_of, target_id=target_id, kind=kind, body=body, actor=actor
+        )
 
     def prompt(self, agent_id: int, text: str) -> int:
-        values = {"agent_id": agent_id, "kind": "prompt", "body": text, "actor": "human"}
-        return insert(self.store, Message, values)
+        return Message.insert(self.store, agent_id=agent_id, kind="prompt", body=text, actor="human")
 
     # --- the daemon
 
@@ -220,11 +229,11 @@ class Campaign:
         context = Context(conn=self.store, home=self.home, actor="human", cwd=self.root)
         return run(context, operation, arguments)
 
-    def set_project(self, **values: object) -> None:
-        update(self.store, Project, 1, {**values, "actor": "human"})
+    def set_project(self, **values: Any) -> None:
+        Project.update(self.store, 1, **{**values, "actor": "human"})
 
     def cancel(self, run_id: int) -> None:
-        update(self.store, Run, run_id, {"cancel_requested": 1, "actor": "human"})
+        Run.update(self.store, run_id, cancel_requested=True, actor="human")
 
 
 def install_plugin(folder: Path, code: str) -> dict[str, str]:

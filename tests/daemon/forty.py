@@ -32,7 +32,7 @@ FORTY = 40
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """An idea to file, what its agent does, and what the page says becomes of it."""
+    """An idea to file, what its agent does, and what docs/ideas-seeds-runs.md says becomes of it."""
 
     title: str
     ends: str

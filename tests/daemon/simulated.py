@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from herdr.config import Config
 from herdr.config.structs import Metric, Roles, WorkerRole
+from herdr.contract.words import Origin, VerdictWord
 from herdr.daemon.app_context import AppContext, Fleet
 from herdr.daemon.runs import run_loop
 from herdr.daemon.runs.agents import agent_at_work
@@ -27,7 +28,7 @@ from herdr.home import Home
 from herdr.ops.core import Context, run
 from herdr.runtime.api import Exit
 from herdr.store.connection import Store, open_store
-from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Project, Run, Sweep, fetch, get, insert, update
+from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Project, Run, Sweep, fetch, get
 
 SLOTS, ATTEMPTS = 2, 2
 CONFIG = Config(
@@ -65,17 +66,25 @@ def make_database(folder: Path) -> Path:
     home = Home(root=folder, socket_name="none").ensure()
     store = open_store(home.database, mode="person", actor="human")
     config = CONFIG.to_json().decode()
-    insert(store, Project, {"name": CONFIG.name, "path": str(folder), "config": config, "actor": "human"})
-    evaluator = {"project_id": 1, "key": "key", "commit_sha": "0", "definition": "{}", "actor": "human"}
-    insert(store, Evaluator, evaluator)
-    for number, origin in ((1, "baseline"), (2, "imported")):
-        values = {"project_id": 1, "tree_sha": str(number), "commit_sha": str(number), "subject": origin}
-        verdict = "keep" if origin == "baseline" else None
-        insert(store, Candidate, {**values, "origin": origin, "verdict": verdict, "actor": "human"})
-    update(store, Project, 1, {"evaluator_id": 1, "head_id": 1, "actor": "human"})
-    of = {"project_id": 1, "role": "research", "harness": "made-up", "actor": "daemon"}
-    insert(store, Sweep, {**of, "trigger": "low_water", "base_id": 1, "ideas": 1000, "state": "done"})
-    insert(store, Agent, {**of, "sweep_id": 1, "session_id": "s", "token_hash": "", "state": "ended"})
+    Project.insert(store, name=CONFIG.name, path=str(folder), config=config, actor="human")
+    Evaluator.insert(store, project_id=1, key="key", commit_sha="0", definition="{}", actor="human")
+    origins: tuple[Origin, ...] = ("baseline", "imported")
+    for number, origin in enumerate(origins, 1):
+        verdict: VerdictWord | None = "keep" if origin == "baseline" else None
+        Candidate.insert(
+            store,
+            project_id=1,
+            tree_sha=str(number),
+            commit_sha=str(number),
+            subject=origin,
+            origin=origin,
+            verdict=verdict,
+            actor="human",
+        )
+    Project.update(store, 1, evaluator_id=1, head_id=1, actor="human")
+    of: dict[str, Any] = {"project_id": 1, "role": "research", "harness": "made-up", "actor": "daemon"}
+    Sweep.insert(store, **of, trigger="low_water", base_id=1, ideas=1000, state="done")
+    Agent.insert(store, **of, sweep_id=1, session_id="s", token_hash="", state="ended")
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     return home.database
@@ -148,8 +157,15 @@ class Simulated:
         agent = agent_at_work(self.app.store, run)
         assert agent is not None
         if how == "finding":
-            target = {"project_id": 1, "target_kind": "run", "target_id": run.id}
-            insert(self.person, Comment, {**target, "kind": "finding", "body": "so", "actor": agent.name})
+            Comment.insert(
+                self.person,
+                project_id=1,
+                target_kind="run",
+                target_id=run.id,
+                kind="finding",
+                body="so",
+                actor=agent.name,
+            )
         post_mortem = PostMortem(commits=int(how in ("committed", "failed")))
         run_loop._ended(self.app, run, agent, _ending(how), post_mortem)
 

@@ -22,7 +22,7 @@ from herdr.errors import HerdrError
 
 from .simulated import ATTEMPTS, How, KilledError, Simulated, make_database
 
-#: Statuses of an idea that a person, research or the daemon may leave it in; the page's table.
+#: Statuses of an idea that a person, research or the daemon may leave it in; see docs/ideas-seeds-runs.md.
 STATUSES = set(get_args(IdeaStatus))
 PICK = st.integers(min_value=0, max_value=10**6)
 #: After so many of its transactions the daemon is killed; mostly it is not.
@@ -203,7 +203,7 @@ class AnyOrder(RuleBasedStateMachine):
                 self._check_settled(idea, run, before)
 
     def _check_settled(self, idea: int, run: Any, before: str) -> None:
-        """The page, "Runs": done; or ready while there are attempts left; parked if the last never started."""
+        """See docs/ideas-seeds-runs.md: done; ready while attempts are left; parked if the last never started."""
         status = self.campaign.rows("SELECT status FROM ideas WHERE id = ?", idea)[0][0]
         if before != "scheduled":
             assert status == before, "a person has the last word"

@@ -66,7 +66,7 @@ def test_each_idea_ends_as_the_page_says_and_the_same_plan_gives_the_same_decisi
 
 
 def check_ends(campaign: Campaign, plan: Plan) -> None:
-    """Each idea has the status, the runs and the verdicts that the page gives it."""
+    """Each idea has the status, the runs and the verdicts that docs/ideas-seeds-runs.md gives it."""
     ends = {idea.title: (idea.ends, idea.runs) for idea in plan.ideas} | {"sharper at last": ("done", 1)}
     rows = campaign.rows(
         "SELECT title, status, (SELECT count(*) FROM runs r WHERE r.idea_id = ideas.id) FROM ideas ORDER BY id"

@@ -19,7 +19,8 @@ COMPOSER = Path(__file__).with_name("composer.py")
 COMMENTS = int(os.environ.get("COMMENTS", "40"))
 BURST = 10
 LIMIT = 60 + 2 * COMMENTS
-#: The line that the page promises: what it is, on what, by whom, up to 200 characters, and a query for the rest.
+#: The line that docs/ideas-seeds-runs.md promises: what it is, on what, by whom, up to 200 characters, and a
+#: query for the rest.
 LINE = re.compile(
     r"\[piloop\] (?P<kind>note|finding|decision) on (?P<on>idea#1|run#1) by human: (?P<said>.*)"
     r' — full text: piloop sql "SELECT body FROM comments WHERE id=(?P<id>\d+)"'

@@ -1,4 +1,4 @@
-"""`kill -9` of the daemon or of tmux at any moment loses nothing and does nothing twice (DESIGN §5)."""
+"""`kill -9` of the daemon or of tmux at any moment loses nothing and does nothing twice."""
 
 from __future__ import annotations
 

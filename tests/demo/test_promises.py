@@ -22,6 +22,7 @@ from herdr.demo.run import add_ideas
 from herdr.demo.scene import Scene, look
 from herdr.demo.stage import Stage
 from herdr.ops.client import DirectClient
+from herdr.ops.run import ShowRun
 from herdr.repo.checks import head_commit
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import (
@@ -34,8 +35,6 @@ from herdr.store.rows import (
     Message,
     Project,
     Run,
-    insert,
-    update,
 )
 
 NUMBERS = {idea.key: number for number, idea in enumerate(IDEAS, 1)}
@@ -56,11 +55,10 @@ class Recorded:
         create_project(self.stage.root)
         commit = head_commit(self.stage.root)
         config = read_config(self.stage.root, {}).to_json().decode()
-        insert(self.store, Project, {"name": "tour", "path": str(self.stage.root), "config": config, **DAEMON})
-        evaluator = {"project_id": 1, "key": "k", "commit_sha": commit, "definition": "{}", **DAEMON}
-        insert(self.store, Evaluator, evaluator)
+        Project.insert(self.store, name="tour", path=str(self.stage.root), config=config, actor="daemon")
+        Evaluator.insert(self.store, project_id=1, key="k", commit_sha=commit, definition="{}", **DAEMON)
         self.candidate(None, "keep", 13507, commit=commit, origin="baseline", bar_id=None)
-        update(self.store, Project, 1, {"evaluator_id": 1, "head_id": 1, **DAEMON})
+        Project.update(self.store, 1, evaluator_id=1, head_id=1, actor="daemon")
         add_ideas(self.client)
         self.play()
 
@@ -75,8 +73,14 @@ class Recorded:
             self.comment(run, agent, f"found by {key}")
             if key == "kicks":
                 self.candidate(run, "keep", 10631, rule="gain")
-                text = {"kind": "prompt", "body": "Use 800 kicks", "state": "received", "actor": "human"}
-                insert(self.store, Message, {"agent_id": agent, **text})
+                Message.insert(
+                    self.store,
+                    agent_id=agent,
+                    kind="prompt",
+                    body="Use 800 kicks",
+                    state="received",
+                    actor="human",
+                )
         self.candidate(self.of("two_opt"), "keep", 11534, rule="gain")
         self.candidate(self.of("greedy"), "keep", 11085, rule="gain")
         self.candidate(self.of("or_opt"), "keep", 10705, rule="gain")
@@ -85,7 +89,7 @@ class Recorded:
         self.candidate(self.of("thousands"), "discard", 13507, rule="protected")
         self.candidate(self.of("exchange"), "crash", None, rule="error")
         head = self.candidate(self.of("kicks"), "keep", 10578, rule="gain")
-        update(self.store, Project, 1, {"head_id": head, **DAEMON})
+        Project.update(self.store, 1, head_id=head, actor="daemon")
 
     def close(self) -> None:
         self.client.close()
@@ -96,31 +100,59 @@ class Recorded:
         return NUMBERS[key]
 
     def run(self, key: str) -> int:
-        update(self.store, Idea, self.of(key), {"status": "done", **DAEMON})
-        values = {"idea_id": self.of(key), "number": 1, "base_id": 1, "harness": "scripted", "state": "succeeded"}
-        ended = {"end_cause": "finished", "end_detail": "commits: 1", "settled_at": "2026-01-01T00:00:00.000Z"}
-        return insert(self.store, Run, {**OF_PROJECT, **values, **ended})
+        Idea.update(self.store, self.of(key), status="done", actor="daemon")
+        return Run.insert(
+            self.store,
+            project_id=1,
+            idea_id=self.of(key),
+            number=1,
+            base_id=1,
+            harness="scripted",
+            state="succeeded",
+            end_cause="finished",
+            end_detail="commits: 1",
+            settled_at="2026-01-01T00:00:00.000Z",
+            actor="daemon",
+        )
 
     def agent(self, run: int, **more: Any) -> int:
-        values = {"run_id": run, "harness": "scripted", "session_id": "s", "token_hash": "t", "state": "ended"}
-        return insert(self.store, Agent, {**OF_PROJECT, **values, **more})
+        values: dict[str, Any] = {
+            "run_id": run,
+            "harness": "scripted",
+            "session_id": "s",
+            "token_hash": "t",
+            "state": "ended",
+        }
+        return Agent.insert(self.store, **{**OF_PROJECT, **values, **more})
 
     def comment(self, run: int, agent: int, body: str) -> None:
-        values = {"project_id": 1, "target_kind": "run", "target_id": run, "kind": "finding", "body": body}
-        insert(self.store, Comment, {**values, "actor": f"worker#{agent}"})
+        Comment.insert(
+            self.store,
+            project_id=1,
+            target_kind="run",
+            target_id=run,
+            kind="finding",
+            body=body,
+            actor=f"worker#{agent}",
+        )
 
     def candidate(self, run: int | None, verdict: str, length: float | None, **more: Any) -> int:
         number = self.store.execute("SELECT count(*) FROM candidates").fetchone()[0] + 1
         sha = more.pop("commit", f"{number:040x}")
-        judged = {"verdict": verdict, "reason": f"because {number}", "on_trunk": int(verdict == "keep")}
+        judged = {"verdict": verdict, "reason": f"because {number}", "on_trunk": verdict == "keep"}
         values = {"run_id": run, "tree_sha": f"tree {number}", "commit_sha": sha, "subject": f"step {number}"}
-        row = {**OF_PROJECT, "origin": "run", "bar_id": 1, **values, **judged, **more}
-        candidate = insert(self.store, Candidate, row)
+        row: dict[str, Any] = {**OF_PROJECT, "origin": "run", "bar_id": 1, **values, **judged, **more}
+        candidate = Candidate.insert(self.store, **row)
         if run is not None:
             self.store.execute("INSERT INTO run_commits VALUES (?, ?, ?, ?)", (run, candidate, sha, candidate))
         metrics = "{}" if length is None else f'{{"length": {length}}}'
-        score = {"candidate_id": candidate, "evaluator_id": 1, "state": "done", "metrics": metrics}
-        insert(self.store, Measurement, {**score, **DAEMON})
+        score: dict[str, Any] = {
+            "candidate_id": candidate,
+            "evaluator_id": 1,
+            "state": "done",
+            "metrics": metrics,
+        }
+        Measurement.insert(self.store, **{**score, **DAEMON})
         return candidate
 
     def look(self) -> Scene:
@@ -129,7 +161,7 @@ class Recorded:
     def broken(self) -> list[str]:
         """What is not kept."""
         scene = self.look()
-        shown = {run["ref"]: self.client.call("run.show", run=run["ref"]) for run in scene.runs}
+        shown = {run.ref: self.client.ask(ShowRun(run=run.ref)) for run in scene.runs}
         return [promise.what for promise in promises(scene, shown) if not promise.kept]
 
     def sql(self, statement: str) -> None:
@@ -233,7 +265,7 @@ def test_events_become_lines(recorded: Recorded) -> None:
     recorded.sql(
         "UPDATE runs SET state = 'failed', end_cause = 'no_commits', end_detail = 'd', actor = 'x' WHERE id = 4"
     )
-    later = look(recorded.client, scene.events[-1]["id"])
+    later = look(recorded.client, scene.events[-1].id)
     assert [line_of(later, event) for event in later.events] == [
         "candidate#3 interesting: because 3",
         "idea#2 is parked",
@@ -246,14 +278,14 @@ def test_the_live_screen_fits_the_terminal(recorded: Recorded, width: int, heigh
     recorded.sql("UPDATE agents SET state = 'busy', actor = 'x' WHERE id = 11")
     recorded.sql("UPDATE ideas SET status = 'scheduled', actor = 'x' WHERE id = 10")
     scene = recorded.look()
-    agent = scene.live_agent("idea#10")
+    agent = scene.agent_at_work("idea#10")
     assert agent is not None
     picture = draw(
         scene,
         seconds=12.3,
         attach="tmux -L herdr-01234567 attach",
         said=["a [bold]line[/] " * 20],
-        last_lines={agent["ref"]: "$ python3 evaluate.py [red]"},
+        last_lines={agent.ref: "$ python3 evaluate.py [red]"},
         height=height,
     )
     console = Console(width=width, height=height, file=io.StringIO(), markup=False, emoji=False, highlight=False)

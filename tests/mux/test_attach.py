@@ -1,4 +1,4 @@
-"""DESIGN §6, rule 11: a person attaches with plain tmux, and never nests by accident."""
+"""A person attaches with plain tmux, and never nests by accident."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from herdr.mux.attach import attach_command, plan_attach
 pytestmark = pytest.mark.anyio
 
 
-async def test_rule_11_attaches_with_plain_tmux(mux: Any, terminal: Any) -> None:
+async def test_attaches_with_plain_tmux(mux: Any, terminal: Any) -> None:
     plan = plan_attach(mux.server, mux.client.session, os.environ)
     assert list(plan.argv) == attach_command(mux.server, mux.client.session)
     terminal(plan.argv, plan.environ)
@@ -23,14 +23,14 @@ async def test_rule_11_attaches_with_plain_tmux(mux: Any, terminal: Any) -> None
     await mux.until(attached)
 
 
-async def test_rule_11_shows_the_command_inside_the_persons_own_tmux(mux: Any) -> None:
+async def test_shows_the_command_inside_the_persons_own_tmux(mux: Any) -> None:
     plan = plan_attach(mux.server, mux.client.session, {"TMUX": "/tmp/tmux-0/default,1,0"})
     assert plan.argv == ()
     assert plan.show.startswith("env -u TMUX tmux -u -L herdr-test ")
     assert plan.show.endswith(f"attach-session -t '{mux.client.session}'")
 
 
-async def test_rule_11_switches_over_inside_our_own_server(mux: Any, terminal: Any, tmp_path: Any) -> None:
+async def test_switches_over_inside_our_own_server(mux: Any, terminal: Any, tmp_path: Any) -> None:
     other = mux.server.ensure_session("other", tmp_path, 200, 50)
     person = terminal(attach_command(mux.server, other.id), mux.server.environ)
 
@@ -44,7 +44,7 @@ async def test_rule_11_switches_over_inside_our_own_server(mux: Any, terminal: A
     await mux.until(lambda: at(mux.client.session))
 
 
-async def test_rule_11_a_person_who_types_makes_a_draft_and_herdr_waits(mux: Any, terminal: Any) -> None:
+async def test_a_person_who_types_makes_a_draft_and_herdr_waits(mux: Any, terminal: Any) -> None:
     program = await mux.tui()
     await mux.client.run("select-window", "-t", program.window)
     person = terminal(attach_command(mux.server, mux.client.session), mux.server.environ)

@@ -1,4 +1,4 @@
-"""DESIGN §6, rule 4: one control client, quick, told of changes, and honest about a server that is gone."""
+"""One control client, quick, told of changes, and honest about a server that is gone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from herdr.mux.errors import ServerGone, TmuxError
 pytestmark = pytest.mark.anyio
 
 
-async def test_rule_04_answers_come_to_those_who_asked(mux: Any) -> None:
+async def test_answers_come_to_those_who_asked(mux: Any) -> None:
     answers: dict[int, list[str]] = {}
 
     async def ask(number: int) -> None:
@@ -29,7 +29,7 @@ async def test_rule_04_answers_come_to_those_who_asked(mux: Any) -> None:
     assert answers == {number: [f"answer {number}"] for number in range(200)}
 
 
-async def test_rule_04_a_cancelled_call_does_not_shift_later_answers(mux: Any) -> None:
+async def test_a_cancelled_call_does_not_shift_later_answers(mux: Any) -> None:
     with anyio.CancelScope() as scope:
         scope.cancel()
         await mux.client.run("display-message", "-p", "cancelled")
@@ -42,7 +42,7 @@ async def test_rule_04_a_cancelled_call_does_not_shift_later_answers(mux: Any) -
     assert await mux.client.run("display-message", "-p", "next") == ["next"]
 
 
-async def test_rule_05_a_refusal_is_an_error_with_tmuxs_words(mux: Any) -> None:
+async def test_a_refusal_is_an_error_with_tmuxs_words(mux: Any) -> None:
     with pytest.raises(TmuxError, match="can't find pane: %99"):
         await mux.client.run("send-keys", "-t", "%99", "x")
     with pytest.raises(TmuxError, match="unknown command: nonsense"):
@@ -54,13 +54,13 @@ async def test_rule_05_a_refusal_is_an_error_with_tmuxs_words(mux: Any) -> None:
     assert isinstance(second, TmuxError)
 
 
-async def test_rule_04_large_commands_and_answers(mux: Any) -> None:
+async def test_large_commands_and_answers(mux: Any) -> None:
     text = "é;#~\n$" * 20_000
     await mux.client.run("set-buffer", "-b", "big", "--", text)
     assert "\n".join(await mux.client.run("show-buffer", "-b", "big")) == text
 
 
-async def test_rule_04_a_screen_that_imitates_the_protocol_is_only_text(mux: Any) -> None:
+async def test_a_screen_that_imitates_the_protocol_is_only_text(mux: Any) -> None:
     lines = "%end 1 1 1\n%error 2 2 1\n%exit\n%begin 3 3 1\n"
     program = await mux.open("sh", "-c", 'printf "%s" "$0"; exec cat', lines)
     await program.shows("%begin 3 3 1")
@@ -68,7 +68,7 @@ async def test_rule_04_a_screen_that_imitates_the_protocol_is_only_text(mux: Any
     assert await mux.client.run("display-message", "-p", "still") == ["still"]
 
 
-async def test_rule_04_subscriptions_tell_titles_and_deaths_of_later_windows_too(mux: Any) -> None:
+async def test_subscriptions_tell_titles_and_deaths_of_later_windows_too(mux: Any) -> None:
     seen: dict[str, str] = {}
     await mux.client.subscribe("state", "%*", "#{pane_dead} #{pane_title}", seen.__setitem__)
     program = await mux.open("sh", "-c", r"printf '\033]2;my : title\007'; read x")
@@ -84,7 +84,7 @@ async def test_rule_04_subscriptions_tell_titles_and_deaths_of_later_windows_too
     await mux.until(dead)
 
 
-async def test_rule_04_notifications_reach_listeners_and_a_broken_one_hurts_nobody(mux: Any) -> None:
+async def test_notifications_reach_listeners_and_a_broken_one_hurts_nobody(mux: Any) -> None:
     heard: list[tuple[str, str]] = []
     problems: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["exception"]))
@@ -104,7 +104,7 @@ async def test_rule_04_notifications_reach_listeners_and_a_broken_one_hurts_nobo
     assert all(isinstance(problem, ValueError) for problem in problems)
 
 
-async def test_rule_04_output_of_panes_does_not_reach_the_client(mux: Any) -> None:
+async def test_output_of_panes_does_not_reach_the_client(mux: Any) -> None:
     names: set[str] = set()
     mux.client.on_notification(lambda name, rest: names.add(name))
     program = await mux.open("sh", "-c", "seq 1 20000; echo done; exec cat")

@@ -1,4 +1,4 @@
-"""DESIGN §6, rule 7, against programs with the traits of real ones; what they logged is the truth."""
+"""How a text is typed, against programs with the traits of real ones; what they logged is the truth."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ONCE: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("case", ONCE)
-async def test_rule_07_arrives_exactly_once_byte_for_byte(mux: Any, case: str) -> None:
+async def test_arrives_exactly_once_byte_for_byte(mux: Any, case: str) -> None:
     switches, text = ONCE[case]
     program = await mux.tui(*switches)
     delivery = await program.submit(text)
@@ -53,7 +53,7 @@ async def test_rule_07_arrives_exactly_once_byte_for_byte(mux: Any, case: str) -
 
 
 @pytest.mark.parametrize("width", [80, 200])
-async def test_rule_10_arrives_at_both_widths(mux: Any, width: int) -> None:
+async def test_arrives_at_both_widths(mux: Any, width: int) -> None:
     program = await mux.tui(width=width, height=24)
     assert (await program.submit(WRAPPED)).state == "received"
     assert program.messages == [WRAPPED]
@@ -67,7 +67,7 @@ NOTHING_TYPED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("case", NOTHING_TYPED)
-async def test_rule_07_waits_and_types_nothing(mux: Any, case: str) -> None:
+async def test_waits_and_types_nothing(mux: Any, case: str) -> None:
     switches, why = NOTHING_TYPED[case]
     program = await mux.tui(*switches)
     before = await program.screen()
@@ -80,13 +80,13 @@ async def test_rule_07_waits_and_types_nothing(mux: Any, case: str) -> None:
     assert program.entries == []
 
 
-async def test_rule_07_waits_while_busy_when_the_harness_does_not_queue(mux: Any) -> None:
+async def test_waits_while_busy_when_the_harness_does_not_queue(mux: Any) -> None:
     program = await mux.tui("--start-busy")
     delivery = await program.submit("x", send=SendRules(settle=0.1, while_busy=False))
     assert (delivery.state, program.entries) == ("waiting", [])
 
 
-async def test_rule_07_waits_while_somebody_scrolls(mux: Any) -> None:
+async def test_waits_while_somebody_scrolls(mux: Any) -> None:
     program = await mux.tui()
     await mux.client.run("copy-mode", "-t", program.pane)
     delivery = await program.submit("x")
@@ -97,7 +97,7 @@ async def test_rule_07_waits_while_somebody_scrolls(mux: Any) -> None:
     assert program.messages == ["x"]
 
 
-async def test_rule_07_refuses_a_program_that_has_ended(mux: Any) -> None:
+async def test_refuses_a_program_that_has_ended(mux: Any) -> None:
     program = await mux.tui("--die-on", "bye")
     assert (await program.submit("bye")).state == "unconfirmed"
 
@@ -111,9 +111,7 @@ async def test_rule_07_refuses_a_program_that_has_ended(mux: Any) -> None:
 
 
 @pytest.mark.parametrize("switches", [("--drop-head", "8"), ("--drop-tail", "8")])
-async def test_rule_07_a_text_that_arrived_in_part_is_never_submitted(
-    mux: Any, switches: tuple[str, ...]
-) -> None:
+async def test_a_text_that_arrived_in_part_is_never_submitted(mux: Any, switches: tuple[str, ...]) -> None:
     program = await mux.tui(*switches)
     delivery = await program.submit(SHORT, patience=mux.short)
     if switches[0] == "--drop-head":
@@ -121,7 +119,7 @@ async def test_rule_07_a_text_that_arrived_in_part_is_never_submitted(
     assert (delivery.state, program.messages) == ("unconfirmed", [])
 
 
-async def test_rule_07_no_enter_into_a_dialog_that_opens_after_the_paste(mux: Any) -> None:
+async def test_no_enter_into_a_dialog_that_opens_after_the_paste(mux: Any) -> None:
     program = await mux.tui("--dialog", "paste")
     delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
@@ -129,7 +127,7 @@ async def test_rule_07_no_enter_into_a_dialog_that_opens_after_the_paste(mux: An
     assert program.entries == []
 
 
-async def test_rule_07_a_dialog_that_opens_after_the_enter_gets_no_key(mux: Any) -> None:
+async def test_a_dialog_that_opens_after_the_enter_gets_no_key(mux: Any) -> None:
     program = await mux.tui("--dialog", "message")
     delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
@@ -137,7 +135,7 @@ async def test_rule_07_a_dialog_that_opens_after_the_enter_gets_no_key(mux: Any)
     assert program.entries == [{"message": SHORT, "queued": False}]
 
 
-async def test_rule_07_enter_is_pressed_three_times_at_most(mux: Any) -> None:
+async def test_enter_is_pressed_three_times_at_most(mux: Any) -> None:
     program = await mux.tui("--swallow", "3")
     delivery = await program.submit(SHORT, patience=mux.short)
     assert delivery.state == "unconfirmed"
@@ -145,7 +143,7 @@ async def test_rule_07_enter_is_pressed_three_times_at_most(mux: Any) -> None:
     assert program.messages == []
 
 
-async def test_rule_07_messages_never_merge(mux: Any) -> None:
+async def test_messages_never_merge(mux: Any) -> None:
     program = await mux.tui("--swallow", "3")
     await program.submit("abc", patience=mux.short)
     assert (await program.submit("def")).state == "waiting"
@@ -169,20 +167,20 @@ async def test_rule_07_messages_never_merge(mux: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("blind", [False, True])
-async def test_rule_07_a_text_may_still_stand_where_the_rule_does_not_see_it(
+async def test_a_text_may_still_stand_where_the_rule_does_not_see_it(
     screen: str, stands: bool, blind: bool
 ) -> None:
     rules = ScreenRules(composer=r"^> ?(?P<text>(?!))?" if blind else r"^> ?(?P<text>.*)$")
     assert may_stand(read_screen(rules, screen), WRAPPED) is stands
 
 
-async def test_rule_07_the_enter_waits_until_the_paste_has_settled(mux: Any) -> None:
+async def test_the_enter_waits_until_the_paste_has_settled(mux: Any) -> None:
     program = await mux.tui("--debounce", "0.3")
     once = Patience(look=0.02, seen=3, taken=1, enters=1)
     assert (await program.submit(SHORT, send=SendRules(settle=0.6), patience=once)).state == "received"
 
 
-async def test_rule_07_a_person_who_begins_to_type_is_noticed(mux: Any) -> None:
+async def test_a_person_who_begins_to_type_is_noticed(mux: Any) -> None:
     program = await mux.tui()
     states: list[str] = []
 
@@ -196,7 +194,7 @@ async def test_rule_07_a_person_who_begins_to_type_is_noticed(mux: Any) -> None:
     assert (states, (await program.screen()).text.count(SHORT)) == (["waiting"], 0)
 
 
-async def test_rule_07_texts_for_one_pane_wait_for_each_other(mux: Any) -> None:
+async def test_texts_for_one_pane_wait_for_each_other(mux: Any) -> None:
     program = await mux.tui("--debounce", "0.2")
     texts = [f"message {number}" for number in range(3)]
     async with anyio.create_task_group() as group:
@@ -205,7 +203,7 @@ async def test_rule_07_texts_for_one_pane_wait_for_each_other(mux: Any) -> None:
     assert sorted(program.messages) == texts
 
 
-async def test_rule_07_evidence_of_the_harness_counts_first(mux: Any) -> None:
+async def test_evidence_of_the_harness_counts_first(mux: Any) -> None:
     program = await mux.tui("--busy", "30", "--hide")
 
     async def in_its_files() -> bool | None:
@@ -215,7 +213,7 @@ async def test_rule_07_evidence_of_the_harness_counts_first(mux: Any) -> None:
     assert (delivery.state, delivery.detail) == ("received", "the harness shows it")
 
 
-async def test_rule_07_evidence_of_an_earlier_same_text_does_not_count(mux: Any) -> None:
+async def test_evidence_of_an_earlier_same_text_does_not_count(mux: Any) -> None:
     program = await mux.tui("--swallow", "3")
 
     async def in_its_files() -> bool | None:
@@ -224,7 +222,7 @@ async def test_rule_07_evidence_of_an_earlier_same_text_does_not_count(mux: Any)
     assert (await program.submit(SHORT, evidence=in_its_files, patience=mux.short)).state == "unconfirmed"
 
 
-async def test_rule_07_the_caller_is_told_before_the_first_byte(mux: Any) -> None:
+async def test_the_caller_is_told_before_the_first_byte(mux: Any) -> None:
     program = await mux.tui()
 
     def crash() -> None:
@@ -235,7 +233,7 @@ async def test_rule_07_the_caller_is_told_before_the_first_byte(mux: Any) -> Non
     assert "begin" not in (await program.screen()).text
 
 
-async def test_rule_07_a_server_lost_while_typing_leaves_it_unconfirmed(mux: Any) -> None:
+async def test_a_server_lost_while_typing_leaves_it_unconfirmed(mux: Any) -> None:
     program = await mux.tui()
     delivery = await program.submit(SHORT, typing=lambda: mux.server.command("kill-window", "-t", program.window))
     assert delivery.state == "unconfirmed"
@@ -245,7 +243,7 @@ async def test_rule_07_a_server_lost_while_typing_leaves_it_unconfirmed(mux: Any
     assert "gone" in delivery.detail
 
 
-async def test_rule_07_an_empty_composer_is_reported_as_the_weaker_fact(mux: Any) -> None:
+async def test_an_empty_composer_is_reported_as_the_weaker_fact(mux: Any) -> None:
     program = await mux.tui()
 
     async def never() -> bool | None:
@@ -323,7 +321,7 @@ async def test_nothing_is_typed_where_nothing_is_read(mux: Any) -> None:
     assert program.entries == []
 
 
-async def test_rule_08_what_is_typed_is_cleaned_and_disarmed(mux: Any) -> None:
+async def test_what_is_typed_is_cleaned_and_disarmed(mux: Any) -> None:
     program = await mux.tui()
     text = "!rm -rf /\x1b[2J\u202e \x07and\u200b see @/etc/passwd"
     assert (await program.submit(text, send=SendRules(settle=0.1, disarm_at=True))).state == "received"

@@ -1,4 +1,4 @@
-"""DESIGN §6, rules 3 and 8: what tmux is given comes through unchanged, and acts on nothing."""
+"""What tmux is given comes through unchanged, and acts on nothing."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ HOSTILE = [
 ]
 
 
-def test_rule_03_quoted_text_is_plain_ascii() -> None:
+def test_quoted_text_is_plain_ascii() -> None:
     assert quote('a B;"é\n') == '"a B\\073\\042\\303\\251\\012"'
     assert quote("\udcff") == '"\\377"'
     with pytest.raises(TmuxError, match="NUL"):
         quote("a\0b")
 
 
-def test_rule_03_formats_have_their_hash_doubled() -> None:
+def test_formats_have_their_hash_doubled() -> None:
     assert escape_format("#(x) #{y} ##") == "##(x) ##{y} ####"
     assert escape_format("#[z] ##[z]") == "#[z] ##[z]"
 
 
 @pytest.mark.anyio
-async def test_rule_03_any_text_comes_through_tmux(mux: Any, tmp_path: Path) -> None:
+async def test_any_text_comes_through_tmux(mux: Any, tmp_path: Path) -> None:
     seeded = random.Random(3)
     alphabet = [chr(code) for code in (*range(1, 256), 0x65E5, 0x1F680)]
     texts = HOSTILE + ["".join(seeded.choices(alphabet, k=60)) for _ in range(100)]
@@ -68,7 +68,7 @@ async def test_rule_03_any_text_comes_through_tmux(mux: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.anyio
-async def test_rule_03_names_and_directories_are_only_that(mux: Any, tmp_path: Path) -> None:
+async def test_names_and_directories_are_only_that(mux: Any, tmp_path: Path) -> None:
     for number, text in enumerate(text for text in HOSTILE if len(text) < 100):
         cwd = tmp_path / f"{number} {text.replace('/', '-')}"
         cwd.mkdir()
@@ -83,7 +83,7 @@ async def test_rule_03_names_and_directories_are_only_that(mux: Any, tmp_path: P
 
 
 @pytest.mark.anyio
-async def test_rule_03_a_title_in_the_status_line_runs_nothing(mux: Any, tmp_path: Path, terminal: Any) -> None:
+async def test_a_title_in_the_status_line_runs_nothing(mux: Any, tmp_path: Path, terminal: Any) -> None:
     mark = tmp_path / "pwned"
     program = await mux.open("cat", name=f"#(touch {mark}) #[#(touch {mark})]")
     await set_title(mux.client, program.pane, f"#(touch {mark})")
@@ -101,7 +101,7 @@ any_text = st.text() | st.text(alphabet="a!/#@ \n\t\r\x1b[]0;m\x07\\\u200b\u202e
 
 
 @given(any_text, st.sampled_from(["keep", "space"]), st.booleans())
-def test_rule_08_clean_text_acts_on_nothing(text: str, newline: Any, disarm_at: bool) -> None:
+def test_clean_text_acts_on_nothing(text: str, newline: Any, disarm_at: bool) -> None:
     cleaned = clean(text, newline=newline, disarm="!/#", disarm_at=disarm_at)
     assert all(char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") for char in cleaned)
     assert newline == "keep" or "\n" not in cleaned
@@ -112,7 +112,7 @@ def test_rule_08_clean_text_acts_on_nothing(text: str, newline: Any, disarm_at: 
 
 
 @given(st.text(alphabet="abc é日!#/.,;'\"$~\\x"))
-def test_rule_08_plain_words_stay_as_they_are(text: str) -> None:
+def test_plain_words_stay_as_they_are(text: str) -> None:
     assert clean(text, newline="keep", disarm="", disarm_at=True).strip() == text.strip()
 
 
@@ -134,11 +134,11 @@ def test_rule_08_plain_words_stay_as_they_are(text: str) -> None:
         ("ends in \\", "ends in \\ "),
     ],
 )
-def test_rule_08_by_example(text: str, cleaned: str) -> None:
+def test_by_example(text: str, cleaned: str) -> None:
     assert clean(text, newline="space", disarm="!/#", disarm_at=True) == cleaned
 
 
-def test_rule_08_kept_lines_are_disarmed_one_by_one() -> None:
+def test_kept_lines_are_disarmed_one_by_one() -> None:
     assert clean("a\n!b\n\n/c", newline="keep", disarm="!/", disarm_at=False) == "a\n !b\n\n /c"
 
 

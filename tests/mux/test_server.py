@@ -1,4 +1,4 @@
-"""DESIGN §6, rules 1, 2 and 10: a server of our own, clean and in UTF-8, found again and brought back."""
+"""A server of our own, clean and in UTF-8, found again and brought back."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_check_tmux_takes_newer_ones(tmp_path: Path, version: str) -> None:
     assert check_tmux(fake_tmux(tmp_path / "bin", f"tmux {version}")) == version
 
 
-def test_rule_01_peoples_own_server_is_refused(tmp_path: Path) -> None:
+def test_peoples_own_server_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HerdrError, match="your own"):
         TmuxServer("default", tmp_path / "tmux.conf", os.environ)
 
 
-def test_rule_01_our_configuration_rules(server: TmuxServer) -> None:
+def test_our_configuration_rules(server: TmuxServer) -> None:
     options, windows, process = (
         {line.partition(" ")[0]: line.partition(" ")[2] for line in server.command("show-options", scope)}
         for scope in ("-g", "-gw", "-s")
@@ -52,7 +52,7 @@ def test_rule_01_our_configuration_rules(server: TmuxServer) -> None:
     assert server.command("source-file", str(server.conf)) == []
 
 
-def test_rule_01_a_person_inside_tmux_changes_nothing(
+def test_a_person_inside_tmux_changes_nothing(
     server: TmuxServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TMUX", "/tmp/elsewhere,1,0")
@@ -60,7 +60,7 @@ def test_rule_01_a_person_inside_tmux_changes_nothing(
     assert server.command("list-sessions", "-F", "#{session_id}") == [session.id]
 
 
-def test_rule_10_the_servers_environment_is_clean_and_utf8(tmp_path: Path) -> None:
+def test_the_servers_environment_is_clean_and_utf8(tmp_path: Path) -> None:
     extra = {"CLAUDECODE": "1", "TMUX": "/x,1,0", "OPENAI_API_KEY": "secret", "LC_ALL": "C"}
     server = TmuxServer("herdr-env", tmp_path / "tmux.conf", os.environ | extra)
     server.ensure()
@@ -77,7 +77,7 @@ def test_rule_10_the_servers_environment_is_clean_and_utf8(tmp_path: Path) -> No
     assert "CLAUDECODE" not in shell
 
 
-def test_rule_02_a_session_is_found_by_its_project_never_by_its_name(server: TmuxServer, tmp_path: Path) -> None:
+def test_a_session_is_found_by_its_project_never_by_its_name(server: TmuxServer, tmp_path: Path) -> None:
     first = server.ensure_session("my.proj: é;", tmp_path, 200, 50)
     assert first.name == "my-proj"
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50) == first
@@ -87,7 +87,7 @@ def test_rule_02_a_session_is_found_by_its_project_never_by_its_name(server: Tmu
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50).id == first.id
 
 
-def test_rule_01_the_first_window_is_home_in_the_repo(server: TmuxServer, tmp_path: Path) -> None:
+def test_the_first_window_is_home_in_the_repo(server: TmuxServer, tmp_path: Path) -> None:
     cwd = tmp_path / "a #(touch pwned) b;"
     cwd.mkdir()
     session = server.ensure_session("p", cwd, 120, 40)
@@ -134,7 +134,7 @@ def test_kill_of_a_server_that_is_not_there_is_no_error(tmp_path: Path) -> None:
     TmuxServer("herdr-none", tmp_path / "tmux.conf", os.environ).kill()
 
 
-def test_rule_05_a_silent_failure_is_an_error(server: TmuxServer) -> None:
+def test_a_silent_failure_is_an_error(server: TmuxServer) -> None:
     with pytest.raises(TmuxError, match="invalid option: no-such-option"):
         server.command("set-option", "-g", "no-such-option", "1")
 

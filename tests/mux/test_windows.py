@@ -1,4 +1,4 @@
-"""DESIGN §6, rules 2, 5, 10 and 11: windows addressed by ids, of a fixed size, checked after they open."""
+"""Windows addressed by ids, of a fixed size, checked after they open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def ended(mux: Any, pane: str) -> Any:
     return await info(mux, pane)
 
 
-async def test_rule_02_agent_1_never_reaches_agent_10(mux: Any) -> None:
+async def test_agent_1_never_reaches_agent_10(mux: Any) -> None:
     one = await mux.tui(name="agent-1")
     ten = await mux.tui(name="agent-10")
     await kill_window(mux.client, one.window)
@@ -46,7 +46,7 @@ async def test_rule_02_agent_1_never_reaches_agent_10(mux: Any) -> None:
     assert (await info(mux, ten.pane)).name == "agent-10"
 
 
-async def test_rule_06_argv_arrives_byte_for_byte(mux: Any, tmp_path: Path) -> None:
+async def test_argv_arrives_byte_for_byte(mux: Any, tmp_path: Path) -> None:
     out = tmp_path / "argv.json"
     words = ["do x;", ";", "-n", "", "#(touch pwned)", "$HOME `id`", "two\nlines", "é日🚀", "~", "x" * 8_000]
     script = "import json,sys; json.dump(sys.argv[2:], open(sys.argv[1], 'w'))"
@@ -55,20 +55,20 @@ async def test_rule_06_argv_arrives_byte_for_byte(mux: Any, tmp_path: Path) -> N
     assert json.loads(out.read_text()) == words
 
 
-async def test_rule_06_a_lone_word_is_no_shell_command(mux: Any, tmp_path: Path) -> None:
+async def test_a_lone_word_is_no_shell_command(mux: Any, tmp_path: Path) -> None:
     program = await mux.open(f"touch {tmp_path}/pwned; true")
     assert (await ended(mux, program.pane)).status == 127
     assert not (tmp_path / "pwned").exists()
 
 
-async def test_rule_05_a_missing_directory_is_an_error_and_leaves_no_window(mux: Any, tmp_path: Path) -> None:
+async def test_a_missing_directory_is_an_error_and_leaves_no_window(mux: Any, tmp_path: Path) -> None:
     before = await list_panes(mux.client)
     with pytest.raises(TmuxError, match="does not exist"):
         await open_window(mux.client, "x", tmp_path / "missing", ["cat"], **SIZE)
     assert await list_panes(mux.client) == before
 
 
-async def test_rule_05_a_process_that_lands_elsewhere_is_an_error(
+async def test_a_process_that_lands_elsewhere_is_an_error(
     mux: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("herdr.mux.windows.CHDIR_PATIENCE", 0.3)
@@ -86,7 +86,7 @@ async def test_rule_05_a_process_that_lands_elsewhere_is_an_error(
     assert {pane.pane for pane in await list_panes(mux.client)} == before
 
 
-async def test_rule_05_ends_are_told_with_their_status(mux: Any) -> None:
+async def test_ends_are_told_with_their_status(mux: Any) -> None:
     failing = await mux.open("sh", "-c", "exit 7")
     missing = await mux.open("/no/such/program")
     killed = await mux.open("sh", "-c", "kill -9 $$")
@@ -133,7 +133,7 @@ async def test_only_the_newest_ended_windows_are_kept(mux: Any) -> None:
     assert len(left) == 5
 
 
-async def test_rule_10_an_80x24_terminal_changes_neither_size_nor_what_is_read(mux: Any, terminal: Any) -> None:
+async def test_an_80x24_terminal_changes_neither_size_nor_what_is_read(mux: Any, terminal: Any) -> None:
     program = await mux.open("sh", "-c", "seq -s- 1 60; exec cat")
     await program.shows("-60")
     before = await program.screen()
@@ -161,7 +161,7 @@ async def test_rule_10_an_80x24_terminal_changes_neither_size_nor_what_is_read(m
     assert not mux.client.gone
 
 
-async def test_rule_10_utf8_is_forced_where_the_locale_is_not(
+async def test_utf8_is_forced_where_the_locale_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: Path
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C")
@@ -185,7 +185,7 @@ async def test_rule_10_utf8_is_forced_where_the_locale_is_not(
         server.kill()
 
 
-async def test_rule_10_the_control_client_does_not_shrink_a_persons_window(mux: Any, terminal: Any) -> None:
+async def test_the_control_client_does_not_shrink_a_persons_window(mux: Any, terminal: Any) -> None:
     terminal([*mux.server.argv, "attach-session", "-t", mux.client.session], mux.server.environ, 133, 40)
 
     async def fits() -> bool:
@@ -195,7 +195,7 @@ async def test_rule_10_the_control_client_does_not_shrink_a_persons_window(mux: 
     await mux.until(fits, "home fits the person's terminal")
 
 
-async def test_rule_09_reads_the_bottom_while_somebody_scrolls(mux: Any) -> None:
+async def test_reads_the_bottom_while_somebody_scrolls(mux: Any) -> None:
     program = await mux.open("sh", "-c", "seq 1 500; exec cat")
     await program.shows("500")
     await mux.client.run("copy-mode", "-t", program.pane)
@@ -208,13 +208,13 @@ async def test_rule_09_reads_the_bottom_while_somebody_scrolls(mux: Any) -> None
     assert len(deeper.text.splitlines()) == len(screen.text.splitlines()) + 100
 
 
-async def test_rule_09_reads_wide_characters_and_joins_wrapped_lines(mux: Any) -> None:
+async def test_reads_wide_characters_and_joins_wrapped_lines(mux: Any) -> None:
     program = await mux.open("sh", "-c", 'printf "%s\\n" "$0"; exec cat', "日本語🚀é " * 40 + "end")
     await program.shows("end")
     assert (await program.screen()).text == "日本語🚀é " * 40 + "end"
 
 
-async def test_rule_09_an_alternate_screen_has_no_history_above_it(mux: Any) -> None:
+async def test_an_alternate_screen_has_no_history_above_it(mux: Any) -> None:
     script = r"seq 1 200; printf '\033[?1049h\033[H\033[2Jinside'; exec cat"
     program = await mux.open("sh", "-c", script)
     await program.shows("inside")

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from herdr.errors import RefusedError
+from herdr.ops.comment import AddComment, ListComments
 from herdr.ops.core import EVERYONE, FAMILIES, OPERATIONS, Context, check
+from herdr.ops.sql import RunStatement
 
 ROLES = ("human", "orchestrator", "worker", "research", "watchdog", "lead")
 PEOPLE = {"human", "orchestrator"}
@@ -103,7 +105,7 @@ def two_workers(campaign: Any) -> Any:
         campaign.agent(run)
         campaign.candidate(run, f"{run}" * 40, 7.0)
     for number in (1, 2):
-        campaign.as_human("comment.add", target=f"idea#{number}", body="hello")
+        campaign.as_human(AddComment(target=f"idea#{number}", body="hello"))
     return campaign
 
 
@@ -116,25 +118,25 @@ def worker(campaign: Any, number: int) -> Any:
 def test_a_worker_comments_on_its_own_and_on_nothing_else(two_workers: Any) -> None:
     me = worker(two_workers, 1)
     for target in OWN:
-        added = two_workers.as_agent(me, "comment.add", target=target, body="mine", kind="finding")
-        assert added["target"] == target
+        added = two_workers.as_agent(me, AddComment(target=target, body="mine", kind="finding"))
+        assert added.target == target
     for target in OTHERS:
         with pytest.raises(RefusedError, match="may comment only on run#1, idea#1"):
-            two_workers.as_agent(me, "comment.add", target=target, body="not mine")
-    authors = [c["author"] for c in two_workers.as_human("comment.list", target="run#1")]
+            two_workers.as_agent(me, AddComment(target=target, body="not mine"))
+    authors = [c.author for c in two_workers.as_human(ListComments(target="run#1"))]
     assert authors == ["worker#1"]
 
 
 def test_no_agent_decides(two_workers: Any) -> None:
     with pytest.raises(RefusedError, match="may not decide"):
-        two_workers.as_agent(worker(two_workers, 1), "comment.add", target="run#1", body="x", kind="decision")
-    added = two_workers.as_human("comment.add", target="run#1", body="x", kind="decision")
-    assert added["kind"] == "decision"
+        two_workers.as_agent(worker(two_workers, 1), AddComment(target="run#1", body="x", kind="decision"))
+    added = two_workers.as_human(AddComment(target="run#1", body="x", kind="decision"))
+    assert added.kind == "decision"
 
 
 def test_an_agents_sql_reads_only(two_workers: Any) -> None:
     me = worker(two_workers, 1)
-    assert two_workers.as_agent(me, "sql.run", statement="SELECT count(*) FROM ideas")["rows"] == [(2,)]
+    assert two_workers.as_agent(me, RunStatement(statement="SELECT count(*) FROM ideas")).rows == [(2,)]
     with pytest.raises(RefusedError):
-        two_workers.as_agent(me, "sql.run", statement="UPDATE ideas SET priority = 0")
-    assert two_workers.as_human("sql.run", statement="UPDATE ideas SET priority = 0")["changed"] == 2
+        two_workers.as_agent(me, RunStatement(statement="UPDATE ideas SET priority = 0"))
+    assert two_workers.as_human(RunStatement(statement="UPDATE ideas SET priority = 0")).changed == 2

@@ -10,41 +10,51 @@ from typing import Any
 import pytest
 
 from herdr.errors import UsageError
+from herdr.ops.apply import FindCommit
+from herdr.ops.candidate.reading import ListCandidates
 from herdr.ops.client import DirectClient
+from herdr.ops.comment import AddComment
+from herdr.ops.core import Request
+from herdr.ops.idea.filing import AddIdea
+from herdr.ops.idea.reading import ListIdeas
+from herdr.ops.project import PauseProject, ResumeProject, ShowLive
 
-WRITES: list[tuple[str, dict[str, str]]] = [
-    ("project.pause", {}),
-    ("project.resume", {}),
-    ("idea.add", {"title": "Mine"}),
-    ("comment.add", {"target": "project", "body": "here"}),
-    ("apply.find", {}),
+WRITES: list[Request[Any]] = [
+    PauseProject(),
+    ResumeProject(),
+    AddIdea(title="Mine"),
+    AddComment(target="project", body="here"),
+    FindCommit(),
 ]
-READS = ["idea.list", "project.live", "candidate.list"]
+READS = (ListIdeas, ShowLive, ListCandidates)
 
 
-@pytest.mark.parametrize(("name", "arguments"), WRITES)
+@pytest.mark.parametrize("wanted", WRITES, ids=lambda one: one.operation)
 def test_nothing_is_written_to_the_only_project_from_elsewhere(
-    campaign: Any, make_repo: Callable[..., Path], tmp_path: Path, name: str, arguments: dict[str, str]
+    campaign: Any, make_repo: Callable[..., Path], tmp_path: Path, wanted: Request[Any]
 ) -> None:
     other = make_repo(name="other")
     for folder in (tmp_path, other):
         client = DirectClient(campaign.home, folder)
         with pytest.raises(UsageError, match=f"which project\\? {folder} is in the repo of none") as caught:
-            client.call(name, **arguments)
+            client.ask(wanted)
         assert "tiny" in (caught.value.fix or "")
         client.close()
     assert campaign.store.execute("SELECT count(*) FROM ideas").fetchone()[0] == 0
 
 
-@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize("kind", READS, ids=lambda one: one.operation)
 def test_the_only_project_is_read_from_anywhere_but_another_repo(
-    campaign: Any, make_repo: Callable[..., Path], tmp_path: Path, name: str
+    campaign: Any,
+    make_repo: Callable[..., Path],
+    tmp_path: Path,
+    kind: type[ListIdeas | ShowLive | ListCandidates],
 ) -> None:
     anywhere, elsewhere = DirectClient(campaign.home, tmp_path), DirectClient(campaign.home, make_repo(name="o"))
-    anywhere.call(name)
+    anywhere.ask(kind())
     with pytest.raises(UsageError, match="in the repo of none"):
-        elsewhere.call(name)
-    elsewhere.call(name, project="tiny")
+        elsewhere.ask(kind())
+    elsewhere.ask(kind(project="tiny"))
     anywhere.close()
     elsewhere.close()
 
@@ -55,5 +65,5 @@ def test_a_worktree_elsewhere_is_in_the_repo_too(campaign: Any, tmp_path: Path) 
     (tree / "sub").mkdir()
     for folder in (tree, tree / "sub", campaign.root, campaign.root / ".git"):
         client = DirectClient(campaign.home, folder)
-        assert client.call("project.pause")["name"] == "tiny"
+        assert client.ask(PauseProject()).name == "tiny"
         client.close()

@@ -54,7 +54,7 @@ def test_the_plugins_of_the_docs_are_short_and_import_only_the_api(name: str) ->
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both plugins, built from the page by pip and hatchling, and installed into a folder of their own."""
+    """Both plugins, built from docs/plugins.md by pip and hatchling, and installed into a folder of their own."""
     source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     for plugin in SITE_PLUGINS:
         project = source / f"herdr-{plugin}"

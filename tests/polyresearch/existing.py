@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from typing import Any
 
 HEADER = re.compile(r"<!--\s*polyresearch:([a-z-]+)\s*\n(.*?)-->", re.DOTALL)
 NEEDED = {
@@ -32,7 +33,7 @@ NEEDED = {
 }
 
 
-def read(body):
+def read(body: Any) -> Any:
     """Return (type, fields) of a body, or None."""
     text = body.strip()
     for word, name in (("/approve", "slash-approve"), ("/reject", "slash-reject")):
@@ -53,7 +54,7 @@ def read(body):
 class ExistingReader:
     """What a node on the existing tool sees: `phases`, `claims` and `findings` (the ids of comments)."""
 
-    def __init__(self, snapshot, program, now):
+    def __init__(self, snapshot: Any, program: Any, now: Any) -> None:
         self.program, self.now, self.snapshot = program, now, snapshot
         self.findings, self.phases, self.claims, self.attempts = [], {}, {}, defaultdict(list)
         self.passed, self.decided = {}, {}
@@ -62,7 +63,7 @@ class ExistingReader:
         for issue in snapshot.issues:
             self._issue(issue)
 
-    def _thread(self, number):
+    def _thread(self, number: Any) -> Any:
         comments = sorted(self.snapshot.comments.get(number, ()), key=lambda c: (c.created_at, c.id))
         events = [(c, *found) for c in comments if (found := read(c.body))]
         acknowledged = {
@@ -74,13 +75,13 @@ class ExistingReader:
             and fields.get("related_comment_id", "none") != "none"
         }
 
-        def fault(comment):
+        def fault(comment: Any) -> None:
             if comment.id not in acknowledged:
                 self.findings.append(comment.id)
 
         return events, fault
 
-    def _pull(self, pull):
+    def _pull(self, pull: Any) -> None:
         events, fault = self._thread(pull.number)
         lead, claims, reviewed = self.program.lead_github_login, {}, set()
         thesis = re.match(r"thesis/(\d+)-", pull.head_ref)
@@ -103,7 +104,7 @@ class ExistingReader:
                 bad = decided or pull.number not in self.passed
                 fault(c) if bad else self.decided.setdefault(pull.number, (c.created_at, fields["outcome"]))
 
-    def _issue(self, issue):
+    def _issue(self, issue: Any) -> None:
         events, fault = self._thread(issue.number)
         linked = [p for p in self.snapshot.pulls if p.head_ref.startswith(f"thesis/{issue.number}-")]
         decisions = [self.decided[p.number] for p in linked if p.number in self.decided]

@@ -38,6 +38,36 @@ def test_the_callers_git_variables_do_not_redirect_it(repo: Path, monkeypatch: p
     assert run_git(repo, "rev-parse", "--show-toplevel").text == str(repo)
 
 
+@pytest.mark.parametrize("as_user", [False, True])
+def test_hooks_variables_and_settings_are_the_users_only_when_asked(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, as_user: bool
+) -> None:
+    hook = repo / ".git" / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\necho "$SECRET" > hook-ran\n')
+    hook.chmod(0o755)
+    monkeypatch.setenv("SECRET", "token")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    run_git(
+        repo,
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "x",
+        as_user=as_user,
+    )
+    ran = repo / "hook-ran"
+    assert (ran.read_text() if ran.exists() else None) == ("token\n" if as_user else None)
+    assert run_git(repo, "config", "core.fsmonitor", check=False, as_user=as_user).text == (
+        "" if as_user else "false"
+    )
+
+
 def test_a_timeout_kills_what_git_started(repo: Path, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     run_git(repo, "config", "alias.hang", f"!echo $$ > {pid_file}; sleep 100")

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def run_wrapper(state_dir: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_a_second_wrapper_starts_nothing(tmp_path, request_for):
+def test_a_second_wrapper_starts_nothing(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "sh", "-c", "echo ran >>ran")
     write_launch(request)
     wrappers = [run_wrapper(request.state_dir) for _ in range(3)]
@@ -40,7 +41,7 @@ def test_a_second_wrapper_starts_nothing(tmp_path, request_for):
     assert sum("nothing to start for agent 1" in text for text in said) == 2
 
 
-def test_a_revoked_launch_is_never_started(tmp_path, request_for):
+def test_a_revoked_launch_is_never_started(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "touch", str(tmp_path / "ran"), env={"KEY": "sk-secret"})
     write_launch(request)
     assert revoke_launch(request.state_dir) is True
@@ -51,7 +52,7 @@ def test_a_revoked_launch_is_never_started(tmp_path, request_for):
     assert all(b"sk-secret" not in path.read_bytes() for path in request.state_dir.iterdir())
 
 
-def test_a_started_launch_cannot_be_revoked_even_after_it_ended(tmp_path, request_for):
+def test_a_started_launch_cannot_be_revoked_even_after_it_ended(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "true")
     write_launch(request)
     with run_wrapper(request.state_dir) as one:
@@ -59,11 +60,11 @@ def test_a_started_launch_cannot_be_revoked_even_after_it_ended(tmp_path, reques
     assert revoke_launch(request.state_dir) is False
 
 
-def test_a_launch_that_was_never_written_counts_as_revoked(tmp_path):
+def test_a_launch_that_was_never_written_counts_as_revoked(tmp_path: Path) -> None:
     assert revoke_launch(tmp_path) is True
 
 
-def test_revoking_and_starting_at_once_is_one_or_the_other(tmp_path, request_for):
+def test_revoking_and_starting_at_once_is_one_or_the_other(tmp_path: Path, request_for: Any) -> None:
     """50 rounds: never both, never neither. The delay closes in on the moment at which the wrapper takes it."""
     delay, outcomes = 0.02, set()
     for index in range(50):
@@ -82,7 +83,7 @@ def test_revoking_and_starting_at_once_is_one_or_the_other(tmp_path, request_for
     assert outcomes == {True, False}
 
 
-def test_an_agent_is_launched_once_only(tmp_path, request_for):
+def test_an_agent_is_launched_once_only(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "true")
     write_launch(request)
     with pytest.raises(RefusedError, match="launched before"):
@@ -93,26 +94,26 @@ def test_an_agent_is_launched_once_only(tmp_path, request_for):
 
 
 @pytest.mark.parametrize("argv", [(), ("a\0b",)])
-def test_a_command_that_no_system_can_start_is_refused(tmp_path, argv, request_for):
+def test_a_command_that_no_system_can_start_is_refused(tmp_path: Path, argv: Any, request_for: Any) -> None:
     with pytest.raises(HerdrError, match="cannot be started"):
         write_launch(request_for(tmp_path, *argv))
 
 
-def test_a_full_or_read_only_disk_is_told(tmp_path, request_for):
+def test_a_full_or_read_only_disk_is_told(tmp_path: Path, request_for: Any) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HerdrError, match="cannot write"):
         write_launch(request_for(tmp_path, "true", state_dir=tmp_path / "file" / "state"))
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"status": "x"}', "\udcff"])
-def test_files_that_cannot_be_read_are_no_answer(tmp_path, content):
+def test_files_that_cannot_be_read_are_no_answer(tmp_path: Path, content: Any) -> None:
     for name in ("pid.json", "exit.json"):
         (tmp_path / name).write_bytes(os.fsencode(content))
     assert read_process(tmp_path) is None
     assert read_exit(tmp_path) is None
 
 
-def test_a_process_of_an_earlier_boot_is_none(tmp_path):
+def test_a_process_of_an_earlier_boot_is_none(tmp_path: Path) -> None:
     process = {"pid": os.getpid(), "started": wrapper.start_time(os.getpid())}
     (tmp_path / "pid.json").write_text(
         json.dumps({"boot": wrapper.boot_id(), "wrapper": process, "child": process})
@@ -122,7 +123,7 @@ def test_a_process_of_an_earlier_boot_is_none(tmp_path):
     assert read_process(tmp_path) is None
 
 
-def test_the_launch_file_is_its_owner_s_alone(tmp_path, request_for):
+def test_the_launch_file_is_its_owner_s_alone(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "true")
     write_launch(request)
     assert stat.S_IMODE((request.state_dir / "launch.json").stat().st_mode) == 0o600

@@ -105,7 +105,7 @@ def tmux(server: TmuxServer, *words: str) -> str:
     ).stdout
 
 
-def test_from_launch_to_exit(in_tmux, ask):
+def test_from_launch_to_exit(in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest]) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         request = ask(1, "sh", "-c", "echo hello; read line; exit 7")
         place = await runtime.launch(request)
@@ -125,7 +125,9 @@ def test_from_launch_to_exit(in_tmux, ask):
     in_tmux(scenario)
 
 
-def test_ctrl_c_typed_in_the_pane_reaches_the_harness_only(in_tmux, ask, server):
+def test_ctrl_c_typed_in_the_pane_reaches_the_harness_only(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         request = ask(1, "sh", "-c", "trap 'exit 3' INT; echo up; while :; do sleep 0.05; done")
         place = await runtime.launch(request)
@@ -150,7 +152,9 @@ AWKWARD = [
 ]
 
 
-def test_arguments_arrive_byte_for_byte_and_the_title_is_only_a_title(in_tmux, ask, tmp_path):
+def test_arguments_arrive_byte_for_byte_and_the_title_is_only_a_title(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], tmp_path: Path
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         code = "import json, sys; json.dump(sys.argv[1:], open('got.json', 'w'))"
         request = ask(
@@ -167,7 +171,9 @@ def test_arguments_arrive_byte_for_byte_and_the_title_is_only_a_title(in_tmux, a
     in_tmux(scenario)
 
 
-def test_secrets_are_neither_on_disk_nor_in_an_argv_nor_with_tmux(in_tmux, ask, server, tmp_path):
+def test_secrets_are_neither_on_disk_nor_in_an_argv_nor_with_tmux(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer, tmp_path: Path
+) -> None:
     secret = "sk-0123456789"
 
     async def scenario(runtime: PaneRuntime) -> None:
@@ -191,7 +197,9 @@ def test_secrets_are_neither_on_disk_nor_in_an_argv_nor_with_tmux(in_tmux, ask, 
     in_tmux(scenario)
 
 
-def test_a_binary_that_is_missing_is_an_end_with_its_reason_on_screen(in_tmux, ask):
+def test_a_binary_that_is_missing_is_an_end_with_its_reason_on_screen(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest]
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         request = ask(1, "no-such-agent")
         place = await runtime.launch(request)
@@ -202,7 +210,9 @@ def test_a_binary_that_is_missing_is_an_end_with_its_reason_on_screen(in_tmux, a
     in_tmux(scenario)
 
 
-def test_a_launch_that_fails_leaves_nothing_that_could_start(in_tmux, ask, tmp_path):
+def test_a_launch_that_fails_leaves_nothing_that_could_start(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], tmp_path: Path
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         good = ask(1, "touch", str(tmp_path / "ran"))
         request = LaunchRequest(
@@ -218,7 +228,9 @@ def test_a_launch_that_fails_leaves_nothing_that_could_start(in_tmux, ask, tmp_p
     in_tmux(scenario)
 
 
-def test_agents_are_found_again_by_whole_words(in_tmux, ask, server, tmp_path):
+def test_agents_are_found_again_by_whole_words(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer, tmp_path: Path
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         one, ten = ask(1, "sleep", "100"), ask(10, "sleep", "100")
         place_ten = await runtime.launch(ten)
@@ -237,7 +249,9 @@ def test_agents_are_found_again_by_whole_words(in_tmux, ask, server, tmp_path):
     in_tmux(scenario)
 
 
-def test_an_agent_that_has_ended_is_found_for_its_last_screen(in_tmux, ask, server, tmp_path):
+def test_an_agent_that_has_ended_is_found_for_its_last_screen(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer, tmp_path: Path
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         request = ask(1, "echo", "last words")
         await runtime.launch(request)
@@ -251,7 +265,9 @@ def test_an_agent_that_has_ended_is_found_for_its_last_screen(in_tmux, ask, serv
     in_tmux(scenario)
 
 
-def test_a_daemon_that_is_killed_leaves_its_agents_running(in_tmux, ask, server, tmp_path):
+def test_a_daemon_that_is_killed_leaves_its_agents_running(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer, tmp_path: Path
+) -> None:
     code = textwrap.dedent(
         """
         import os, sys, anyio
@@ -293,7 +309,9 @@ def test_a_daemon_that_is_killed_leaves_its_agents_running(in_tmux, ask, server,
     in_tmux(scenario)
 
 
-def test_when_the_server_dies_its_agents_are_gone_and_new_ones_can_start(in_tmux, ask, server):
+def test_when_the_server_dies_its_agents_are_gone_and_new_ones_can_start(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         changes: list[Change] = []
         runtime.on_change(changes.append)
@@ -314,7 +332,9 @@ def test_when_the_server_dies_its_agents_are_gone_and_new_ones_can_start(in_tmux
     in_tmux(scenario)
 
 
-def test_ids_of_a_lost_server_never_reach_another_agent_s_pane(in_tmux, ask, server):
+def test_ids_of_a_lost_server_never_reach_another_agent_s_pane(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         old = ask(1, "sleep", "100")
         place = await runtime.launch(old)
@@ -333,7 +353,9 @@ def test_ids_of_a_lost_server_never_reach_another_agent_s_pane(in_tmux, ask, ser
     in_tmux(scenario)
 
 
-def test_a_client_that_somebody_detached_comes_back_and_nothing_is_lost(in_tmux, ask, server):
+def test_a_client_that_somebody_detached_comes_back_and_nothing_is_lost(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         changes: list[Change] = []
         runtime.on_change(changes.append)
@@ -352,7 +374,9 @@ def test_a_client_that_somebody_detached_comes_back_and_nothing_is_lost(in_tmux,
     in_tmux(scenario)
 
 
-def test_changes_are_told_without_polling(in_tmux, ask, server):
+def test_changes_are_told_without_polling(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         changes: list[Change] = []
         runtime.on_change(changes.append)
@@ -382,7 +406,9 @@ async def settle(runtime: PaneRuntime, *places: Place) -> None:
         await runtime.screens(places)
 
 
-def test_what_is_printed_right_after_a_reading_is_not_missed(in_tmux, ask, server):
+def test_what_is_printed_right_after_a_reading_is_not_missed(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     """tmux tells whole seconds, so a reading within the second of the last output proves nothing."""
 
     async def scenario(runtime: PaneRuntime) -> None:
@@ -407,7 +433,9 @@ def test_what_is_printed_right_after_a_reading_is_not_missed(in_tmux, ask, serve
     in_tmux(scenario)
 
 
-def test_the_last_words_are_still_read_when_tmux_has_written_under_them(in_tmux, ask, server):
+def test_the_last_words_are_still_read_when_tmux_has_written_under_them(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         place = await runtime.launch(ask(1, "echo", "last words"))
         while "Pane is dead" not in tmux(server, "capture-pane", "-p", "-t", place.pane):
@@ -419,7 +447,9 @@ def test_the_last_words_are_still_read_when_tmux_has_written_under_them(in_tmux,
     in_tmux(scenario)
 
 
-def test_many_screens_are_read_in_one_go(in_tmux, ask):
+def test_many_screens_are_read_in_one_go(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest]
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         requests = [ask(number, "sh", "-c", f"echo agent {number}; sleep 100") for number in (1, 2, 3)]
         places = [await runtime.launch(request) for request in requests]
@@ -434,7 +464,9 @@ def test_many_screens_are_read_in_one_go(in_tmux, ask):
     in_tmux(scenario)
 
 
-def test_a_text_is_typed_and_announced_before(in_tmux, ask, tmp_path):
+def test_a_text_is_typed_and_announced_before(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], tmp_path: Path
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         log = tmp_path / "log"
         request = ask(
@@ -454,7 +486,9 @@ def test_a_text_is_typed_and_announced_before(in_tmux, ask, tmp_path):
     in_tmux(scenario)
 
 
-def test_what_cannot_be_typed_is_not_announced(in_tmux, ask, server):
+def test_what_cannot_be_typed_is_not_announced(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         place = await runtime.launch(ask(1, "cat"))
         tmux(server, "copy-mode", "-t", place.pane)
@@ -469,7 +503,9 @@ def test_what_cannot_be_typed_is_not_announced(in_tmux, ask, server):
     in_tmux(scenario)
 
 
-def test_the_newest_ten_windows_of_ended_agents_are_kept(in_tmux, ask):
+def test_the_newest_ten_windows_of_ended_agents_are_kept(
+    in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest]
+) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
         places = []
         for number in range(1, 14):

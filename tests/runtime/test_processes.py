@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -83,7 +84,7 @@ def pids(processes: set[Process]) -> set[int]:
     return {process.pid for process in processes}
 
 
-def test_a_process_is_itself_and_not_a_later_one_of_its_pid(spawn):
+def test_a_process_is_itself_and_not_a_later_one_of_its_pid(spawn: Callable[..., Process]) -> None:
     process = spawn(SLEEP)
     assert alive(process)
     assert not alive(Process(pid=process.pid, started=process.started + 1))
@@ -92,7 +93,7 @@ def test_a_process_is_itself_and_not_a_later_one_of_its_pid(spawn):
     assert not alive(process), "a zombie is not alive"
 
 
-def test_processes_are_found_by_mark_and_by_tree(spawn, home, agent):
+def test_processes_are_found_by_mark_and_by_tree(spawn: Callable[..., Process], home: Home, agent: str) -> None:
     child = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', %r], env=%r); " + SLEEP
     marked = spawn(child % (SLEEP, {}), **{MARK: agent})
     unmarked = spawn(child % (SLEEP, {}))
@@ -105,7 +106,9 @@ def test_processes_are_found_by_mark_and_by_tree(spawn, home, agent):
     assert belongs(snapshot(), agent, [Process(pid=unmarked.pid, started=unmarked.started + 1)]) == found
 
 
-def test_another_agent_s_processes_are_not_a_part_of_the_tree_above_them(spawn, home, agent):
+def test_another_agent_s_processes_are_not_a_part_of_the_tree_above_them(
+    spawn: Callable[..., Process], home: Home, agent: str
+) -> None:
     other = mark(home, 2)
     # It is "up" only once its child is: until the child runs its program it carries its parent's mark.
     code = f"""
@@ -140,7 +143,9 @@ def become():
 
 
 @pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
-def test_what_a_daemon_has_just_forked_is_not_the_agent_s_that_started_the_daemon(spawn, home, agent, tmp_path):
+def test_what_a_daemon_has_just_forked_is_not_the_agent_s_that_started_the_daemon(
+    spawn: Callable[..., Process], home: Home, agent: str, tmp_path: Path
+) -> None:
     """Between fork and exec it still carries the mark that the daemon was started with."""
     code = f"""
 import sys
@@ -162,7 +167,9 @@ Path("report").write_text(f"{{len(seen)}} {{len(left)}} {{child}}")
 
 
 @pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
-def test_what_becomes_another_agent_s_is_not_asked_to_end_with_the_tree_above_it(spawn, home, agent, tmp_path):
+def test_what_becomes_another_agent_s_is_not_asked_to_end_with_the_tree_above_it(
+    spawn: Callable[..., Process], home: Home, agent: str, tmp_path: Path
+) -> None:
     code = f"""
 {FORKED % (MARK, mark(home, 2))}
 signal.signal(signal.SIGTERM, lambda *_: (become(), sys.exit()))
@@ -180,8 +187,8 @@ Path("child").write_text(str(child))
 
 @pytest.mark.skipif(not LINUX, reason="only Linux tells what has run no program yet")
 def test_what_becomes_another_agent_s_is_not_killed_with_the_tree_above_it(
-    spawn, home, agent, tmp_path, monkeypatch
-):
+    spawn: Callable[..., Process], home: Home, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = f"""
 {FORKED % (MARK, mark(home, 2))}
 signal.signal(signal.SIGUSR1, lambda *_: (become(), Path("became").touch()))
@@ -217,13 +224,13 @@ def wait_for(reached: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_homes_have_marks_of_their_own(tmp_path):
+def test_homes_have_marks_of_their_own(tmp_path: Path) -> None:
     assert mark(Home(root=tmp_path / "a", socket_name="s"), 1) != mark(
         Home(root=tmp_path / "b", socket_name="s"), 1
     )
 
 
-def test_neither_the_caller_nor_its_ancestors_are_an_agent_s(agent):
+def test_neither_the_caller_nor_its_ancestors_are_an_agent_s(agent: str) -> None:
     me, parent = identify(os.getpid()), identify(os.getppid())
     assert me is not None
     assert parent is not None
@@ -231,7 +238,9 @@ def test_neither_the_caller_nor_its_ancestors_are_an_agent_s(agent):
 
 
 @pytest.mark.parametrize("pidfd", [True, False], ids=["pidfd", "polling"])
-def test_the_end_of_a_process_is_noticed(spawn, monkeypatch, pidfd):
+def test_the_end_of_a_process_is_noticed(
+    spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, pidfd: Any
+) -> None:
     if not pidfd:
         monkeypatch.delattr(os, "pidfd_open")
     process = spawn(SLEEP)
@@ -254,7 +263,7 @@ def test_the_end_of_a_process_is_noticed(spawn, monkeypatch, pidfd):
     anyio.run(scenario)
 
 
-def test_waiting_for_what_has_ended_or_never_was_returns(spawn):
+def test_waiting_for_what_has_ended_or_never_was_returns(spawn: Callable[..., Process]) -> None:
     process = spawn(SLEEP)
     os.kill(process.pid, signal.SIGKILL)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -264,7 +273,7 @@ def test_waiting_for_what_has_ended_or_never_was_returns(spawn):
     anyio.run(wait_end, Process(pid=later.pid, started=later.started - 100))
 
 
-def test_waiting_can_be_cancelled_and_leaves_no_descriptor(spawn):
+def test_waiting_can_be_cancelled_and_leaves_no_descriptor(spawn: Callable[..., Process]) -> None:
     process = spawn(SLEEP)
 
     async def scenario() -> None:
@@ -280,7 +289,9 @@ POLITE = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (open('b
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
-def test_a_polite_process_gets_to_end_itself(spawn, agent, tmp_path, stopped):
+def test_a_polite_process_gets_to_end_itself(
+    spawn: Callable[..., Process], agent: str, tmp_path: Path, stopped: Any
+) -> None:
     process = spawn(POLITE, **{MARK: agent})
     if stopped:
         os.kill(process.pid, signal.SIGSTOP)
@@ -289,7 +300,9 @@ def test_a_polite_process_gets_to_end_itself(spawn, agent, tmp_path, stopped):
     assert (tmp_path / "bye").exists()
 
 
-def test_what_left_the_session_and_ignores_every_request_is_ended(spawn, agent, tmp_path):
+def test_what_left_the_session_and_ignores_every_request_is_ended(
+    spawn: Callable[..., Process], agent: str, tmp_path: Path
+) -> None:
     process = spawn(DAEMON, **{MARK: agent})
     daemon = identify(int((tmp_path / "daemon-pid").read_text()))
     assert daemon is not None
@@ -298,7 +311,7 @@ def test_what_left_the_session_and_ignores_every_request_is_ended(spawn, agent, 
     assert not alive(daemon)
 
 
-def test_what_the_agent_left_behind_is_found_by_its_mark(spawn, agent):
+def test_what_the_agent_left_behind_is_found_by_its_mark(spawn: Callable[..., Process], agent: str) -> None:
     job = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True)"
     process = spawn(f"{job}; {SLEEP}", **{MARK: agent})
     os.kill(process.pid, signal.SIGKILL)
@@ -308,7 +321,7 @@ def test_what_the_agent_left_behind_is_found_by_its_mark(spawn, agent):
     assert not alive(left)
 
 
-def test_processes_that_start_each_other_again_are_ended(spawn, agent):
+def test_processes_that_start_each_other_again_are_ended(spawn: Callable[..., Process], agent: str) -> None:
     """Two that watch over each other, deaf to SIGTERM: killing one of them is not enough."""
     code = """
 import os, signal, sys, time
@@ -329,7 +342,7 @@ guard(os.fork() or guard(me))
     assert belongs(snapshot(), agent) == set()
 
 
-def test_a_bomb_that_forks_on_and_on_is_ended(spawn, agent):
+def test_a_bomb_that_forks_on_and_on_is_ended(spawn: Callable[..., Process], agent: str) -> None:
     code = """
 import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -346,25 +359,25 @@ for _ in range(3000):
     assert belongs(snapshot(), agent) == set()
 
 
-def test_no_mark_means_no_process_and_not_all_unmarked_ones(spawn):
+def test_no_mark_means_no_process_and_not_all_unmarked_ones(spawn: Callable[..., Process]) -> None:
     process = spawn(SLEEP)
     assert belongs(snapshot(), "") == set()
     assert belongs(snapshot(), "", [process]) == {process}
 
 
-def test_a_pid_that_was_given_to_another_process_is_left_alone(spawn, agent):
+def test_a_pid_that_was_given_to_another_process_is_left_alone(spawn: Callable[..., Process], agent: str) -> None:
     bystander = spawn(SLEEP)
     assert end_tree(agent, [Process(pid=bystander.pid, started=bystander.started - 5)], grace=0) == set()
     assert alive(bystander)
 
 
-def test_the_caller_survives_ending_a_tree_that_it_is_in(agent):
+def test_the_caller_survives_ending_a_tree_that_it_is_in(agent: str) -> None:
     me = identify(os.getpid())
     assert me is not None
     assert end_tree(agent, [me], grace=0) == set()
 
 
-def test_in_a_thread(spawn, agent):
+def test_in_a_thread(spawn: Callable[..., Process], agent: str) -> None:
     process = spawn(SLEEP, **{MARK: agent})
 
     async def scenario() -> set[Process]:
@@ -377,7 +390,7 @@ def test_in_a_thread(spawn, agent):
 # --- a whole agent -----------------------------------------------------------------------------------------
 
 
-def test_an_agent_is_ended_and_its_end_recorded(start, request_for, agent, tmp_path):
+def test_an_agent_is_ended_and_its_end_recorded(start: Any, request_for: Any, agent: str, tmp_path: Path) -> None:
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
     env = {"PATH": os.environ["PATH"], MARK: agent}
     one = start(request_for(tmp_path, sys.executable, "-c", code, env=env))
@@ -392,7 +405,7 @@ def test_an_agent_is_ended_and_its_end_recorded(start, request_for, agent, tmp_p
     assert ended.signal == signal.SIGKILL
 
 
-def test_an_agent_is_ended_the_moment_it_starts(start, request_for, agent, tmp_path):
+def test_an_agent_is_ended_the_moment_it_starts(start: Any, request_for: Any, agent: str, tmp_path: Path) -> None:
     """Whether its wrapper has the launch file by then or not."""
 
     async def scenario(state_dir: Path) -> set[Process]:
@@ -411,7 +424,9 @@ def test_an_agent_is_ended_the_moment_it_starts(start, request_for, agent, tmp_p
         assert (process is None) is revoke_launch(one.state_dir)
 
 
-def test_ending_an_agent_that_was_never_started_keeps_it_from_starting(request_for, agent, tmp_path):
+def test_ending_an_agent_that_was_never_started_keeps_it_from_starting(
+    request_for: Any, agent: str, tmp_path: Path
+) -> None:
     request = request_for(tmp_path, "true")
     write_launch(request)
 

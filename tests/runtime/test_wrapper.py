@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
-def test_the_exit_status_is_written_down_and_passed_on(start, tmp_path, request_for):
+def test_the_exit_status_is_written_down_and_passed_on(start: Any, tmp_path: Path, request_for: Any) -> None:
     one = start(request_for(tmp_path, "sh", "-c", "exit 7"))
     before = time.time()
     ended = one.exit()
@@ -33,7 +34,7 @@ def test_the_exit_status_is_written_down_and_passed_on(start, tmp_path, request_
     assert one.process.returncode == 7
 
 
-def test_the_signal_that_ended_it_is_written_down(start, tmp_path, request_for):
+def test_the_signal_that_ended_it_is_written_down(start: Any, tmp_path: Path, request_for: Any) -> None:
     one = start(request_for(tmp_path, "sleep", "100"))
     agent = one.agent()
     assert alive(agent.child)
@@ -45,13 +46,15 @@ def test_the_signal_that_ended_it_is_written_down(start, tmp_path, request_for):
     assert not alive(agent.child)
 
 
-def test_its_process_is_on_record_before_its_first_instruction(start, tmp_path, request_for):
+def test_its_process_is_on_record_before_its_first_instruction(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     pid_file = str(tmp_path / "state" / "pid.json")
     code = f"import json, os; print(json.load(open({pid_file!r}))['child']['pid'] == os.getpid())"
     start(request_for(tmp_path, *python(code))).shows(b"True")
 
 
-def test_ctrl_c_reaches_the_harness_and_not_the_wrapper(start, tmp_path, request_for):
+def test_ctrl_c_reaches_the_harness_and_not_the_wrapper(start: Any, tmp_path: Path, request_for: Any) -> None:
     one = start(
         request_for(
             tmp_path, "sh", "-c", "trap 'echo got-int; exit 3' INT; echo up; while :; do sleep 0.05; done"
@@ -63,7 +66,9 @@ def test_ctrl_c_reaches_the_harness_and_not_the_wrapper(start, tmp_path, request
     assert b"got-int" in one.read()
 
 
-def test_ctrl_c_and_ctrl_backslash_that_the_harness_ignores_end_nothing(start, tmp_path, request_for):
+def test_ctrl_c_and_ctrl_backslash_that_the_harness_ignores_end_nothing(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     one = start(request_for(tmp_path, "sh", "-c", "trap '' INT QUIT; echo up; read line; echo \"<$line>\""))
     one.shows(b"up")
     one.type(b"\x03\x1c")
@@ -72,7 +77,9 @@ def test_ctrl_c_and_ctrl_backslash_that_the_harness_ignores_end_nothing(start, t
     assert one.exit().status == 0
 
 
-def test_a_stopped_harness_is_resumed_and_has_the_keyboard_again(start, tmp_path, request_for):
+def test_a_stopped_harness_is_resumed_and_has_the_keyboard_again(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     one = start(request_for(tmp_path, *python("import sys; print('up', flush=True); print('<' + input() + '>')")))
     one.shows(b"up")
     one.type(b"\x1a")
@@ -82,7 +89,7 @@ def test_a_stopped_harness_is_resumed_and_has_the_keyboard_again(start, tmp_path
 
 
 @pytest.mark.parametrize("name", ["TERM", "HUP", "USR1", "USR2"])
-def test_signals_to_the_wrapper_are_passed_on(start, tmp_path, name, request_for):
+def test_signals_to_the_wrapper_are_passed_on(start: Any, tmp_path: Path, name: str, request_for: Any) -> None:
     script = f"trap 'echo got; exit 4' {name}; echo up; while :; do sleep 0.05; done"
     one = start(request_for(tmp_path, "sh", "-c", script))
     one.shows(b"up")
@@ -90,7 +97,9 @@ def test_signals_to_the_wrapper_are_passed_on(start, tmp_path, name, request_for
     assert one.exit().status == 4
 
 
-def test_sigterm_reaches_what_a_shell_started_too(start, tmp_path, request_for, wait_for):
+def test_sigterm_reaches_what_a_shell_started_too(
+    start: Any, tmp_path: Path, request_for: Any, wait_for: Any
+) -> None:
     one = start(request_for(tmp_path, "sh", "-c", "sleep 100; echo after"))
     wait_for(
         lambda: Path(f"/proc/{one.agent().child.pid}/task/{one.agent().child.pid}/children").read_text(), "sleep"
@@ -99,7 +108,9 @@ def test_sigterm_reaches_what_a_shell_started_too(start, tmp_path, request_for, 
     assert one.exit().signal == signal.SIGTERM
 
 
-def test_the_end_is_written_down_when_the_terminal_goes_away(start, tmp_path, request_for):
+def test_the_end_is_written_down_when_the_terminal_goes_away(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     one = start(request_for(tmp_path, "sleep", "100"))
     one.agent()
     os.close(one.master)
@@ -107,7 +118,7 @@ def test_the_end_is_written_down_when_the_terminal_goes_away(start, tmp_path, re
     assert one.exit().signal == signal.SIGHUP
 
 
-def test_signals_are_as_a_program_expects_them(start, tmp_path, request_for):
+def test_signals_are_as_a_program_expects_them(start: Any, tmp_path: Path, request_for: Any) -> None:
     code = "print(open('/proc/self/status').read())"
     one = start(request_for(tmp_path, sys.executable, "-I", "-S", "-c", code))
     one.exit()
@@ -120,7 +131,7 @@ def test_signals_are_as_a_program_expects_them(start, tmp_path, request_for):
     assert int(status["SigBlk"], 16) == 0
 
 
-def test_a_pipe_that_closes_ends_a_program_as_in_a_shell(start, tmp_path, request_for):
+def test_a_pipe_that_closes_ends_a_program_as_in_a_shell(start: Any, tmp_path: Path, request_for: Any) -> None:
     one = start(request_for(tmp_path, "sh", "-c", "yes | head -1; echo done"))
     one.exit()
     assert b"done" in one.read()
@@ -135,7 +146,9 @@ AWKWARD = [
 ]  # fmt: skip
 
 
-def test_arguments_environment_and_folder_arrive_byte_for_byte(start, tmp_path, request_for):
+def test_arguments_environment_and_folder_arrive_byte_for_byte(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     cwd = tmp_path / "a folder;'\"\n#(x)"
     cwd.mkdir()
     env = {"PATH": os.environ["PATH"], "ODD": AWKWARD[6] + AWKWARD[7], "EMPTY": "", "BYTES": AWKWARD[14]}
@@ -147,7 +160,9 @@ def test_arguments_environment_and_folder_arrive_byte_for_byte(start, tmp_path, 
     assert where == got["PWD"] == str(cwd)
 
 
-def test_the_environment_is_the_launch_s_in_the_pane_s_terminal(start, tmp_path, request_for):
+def test_the_environment_is_the_launch_s_in_the_pane_s_terminal(
+    start: Any, tmp_path: Path, request_for: Any
+) -> None:
     env = {"PATH": os.environ["PATH"], "TERM": "xterm-kitty", "TERM_PROGRAM": "kitty", "TMUX": "/other,1,0",
            "COLUMNS": "80", "CLAUDECODE": "1", "KEPT": "1", "LC_ALL": "C.UTF-8"}  # fmt: skip
     pane = {
@@ -166,7 +181,7 @@ def test_the_environment_is_the_launch_s_in_the_pane_s_terminal(start, tmp_path,
     }  # fmt: skip
 
 
-def test_secrets_are_nowhere_once_it_runs(start, tmp_path, request_for):
+def test_secrets_are_nowhere_once_it_runs(start: Any, tmp_path: Path, request_for: Any) -> None:
     secret = "sk-0123456789"
     env = {"PATH": os.environ["PATH"], "API_KEY": secret}
     request = request_for(tmp_path, "sh", "-c", "echo up; sleep 100", env=env)
@@ -206,7 +221,9 @@ def binary_rubbish(tmp_path: Path) -> str:
         (lambda _: ["true", "x" * 300_000], "exec", 126),
     ],
 )
-def test_what_cannot_be_started_says_why(start, tmp_path, argv, error, status, request_for):
+def test_what_cannot_be_started_says_why(
+    start: Any, tmp_path: Path, argv: Any, error: Any, status: Any, request_for: Any
+) -> None:
     one = start(request_for(tmp_path, *argv(tmp_path)))
     ended = one.exit()
     assert (ended.status, ended.signal, ended.error) == (status, None, error)
@@ -214,14 +231,14 @@ def test_what_cannot_be_started_says_why(start, tmp_path, argv, error, status, r
     one.shows(b"herdr: cannot start")
 
 
-def test_a_folder_that_is_gone_says_so(start, tmp_path, request_for):
+def test_a_folder_that_is_gone_says_so(start: Any, tmp_path: Path, request_for: Any) -> None:
     one = start(request_for(tmp_path, "true", cwd=tmp_path / "gone"))
     assert one.exit().error == "cwd"
     one.shows(b"cannot work in")
     assert read_process(tmp_path / "state") is None
 
 
-def test_a_program_is_found_by_the_path_of_the_launch(start, tmp_path, request_for):
+def test_a_program_is_found_by_the_path_of_the_launch(start: Any, tmp_path: Path, request_for: Any) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "my-agent"
     program.write_text("#!/bin/sh\necho mine\n")
@@ -233,7 +250,7 @@ def test_a_program_is_found_by_the_path_of_the_launch(start, tmp_path, request_f
     assert b"mine" in one.read()
 
 
-def test_nothing_runs_that_cannot_be_recorded(start, tmp_path, request_for):
+def test_nothing_runs_that_cannot_be_recorded(start: Any, tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "touch", str(tmp_path / "ran"))
     (request.state_dir / "pid.json" / "in the way").mkdir(parents=True)
     one = start(request)
@@ -242,7 +259,7 @@ def test_nothing_runs_that_cannot_be_recorded(start, tmp_path, request_for):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_broken_launch_file_is_an_end_and_not_a_traceback(start, tmp_path):
+def test_a_broken_launch_file_is_an_end_and_not_a_traceback(start: Any, tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     (state / "launch.json").write_text("[1, 2")
@@ -255,7 +272,7 @@ def test_a_broken_launch_file_is_an_end_and_not_a_traceback(start, tmp_path):
     assert read_exit(state).error == "launch"  # type: ignore[union-attr]
 
 
-def test_it_runs_without_a_terminal(tmp_path, request_for):
+def test_it_runs_without_a_terminal(tmp_path: Path, request_for: Any) -> None:
     request = request_for(tmp_path, "sh", "-c", "exit 5")
     write_launch(request)
     done = subprocess.run(

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from herdr.campaign.verdict import Verdict
+from herdr.contract.words import VerdictCause, VerdictRule
 from herdr.home import Home
 from herdr.store.connection import Store, open_store, transaction
-from herdr.store.rows import Candidate, Comment, Idea, Project, Run, fetch, get, insert
+from herdr.store.rows import Candidate, Comment, Idea, Project, Run, fetch, get
 from herdr.trunk import moves
 
 DAEMON = moves.By(actor="daemon", at="2026-01-02T03:04:05.678Z")
 HUMAN = moves.By(actor="human", at="2026-02-03T04:05:06.789Z")
 
 
-def verdict(word: Any, rule: str = "gain", cause: str | None = None) -> Verdict:
+def verdict(word: Any, rule: VerdictRule = "gain", cause: VerdictCause | None = None) -> Verdict:
     return Verdict(verdict=word, rule=rule, reason=f"it is a {word}", cause=cause)
 
 
@@ -27,7 +28,7 @@ class Trunk:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        insert(store, Project, {"name": "tiny", "path": "/tiny", "config": "{}", "actor": "human"})
+        Project.insert(store, name="tiny", path="/tiny", config="{}", actor="human")
         self.start("1")
         #: The verdicts of the keep rule, by candidate; what is not here is discarded.
         self.verdicts: dict[int, Verdict] = {}
@@ -40,17 +41,29 @@ class Trunk:
 
     def run(self, base: int = 1, *, branch: bool = False) -> Run:
         title = f"Try {self.store.execute('SELECT count(*) FROM ideas').fetchone()[0]}"
-        idea = insert(self.store, Idea, {"project_id": 1, "title": title, "source": "human", "actor": "human"})
-        row = {"project_id": 1, "idea_id": idea, "number": 1, "base_id": base, "harness": "fake"}
-        row |= {"is_branch": branch, "state": "succeeded", "actor": "daemon"}
-        return get(self.store, Run, insert(self.store, Run, row))
+        idea = Idea.insert(self.store, project_id=1, title=title, source="human", actor="human")
+        return get(
+            self.store,
+            Run,
+            Run.insert(
+                self.store,
+                project_id=1,
+                idea_id=idea,
+                number=1,
+                base_id=base,
+                harness="fake",
+                is_branch=branch,
+                state="succeeded",
+                actor="daemon",
+            ),
+        )
 
     def candidate(self, run: Run, parent: int, says: str | None = None, **values: Any) -> Candidate:
         """A new candidate, which the keep rule says `says` of."""
         count = self.store.execute("SELECT count(*) FROM candidates").fetchone()[0] + 1
-        row = {"project_id": 1, "run_id": run.id, "parent_id": parent, "tree_sha": str(count)}
+        row: dict[str, Any] = {"project_id": 1, "run_id": run.id, "parent_id": parent, "tree_sha": str(count)}
         row |= {"commit_sha": f"c{count}", "subject": "better", "origin": "run", "actor": "daemon", **values}
-        number = insert(self.store, Candidate, row)
+        number = Candidate.insert(self.store, **row)
         self.store.execute(
             "INSERT INTO run_commits (run_id, position, commit_sha, candidate_id) VALUES (?, ?, ?, ?)",
             (run.id, number, f"c{count}", number),

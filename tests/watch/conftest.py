@@ -28,8 +28,6 @@ from herdr.store.rows import (
     Measurement,
     Project,
     Run,
-    insert,
-    update,
 )
 from herdr.watch.app import Watch
 from herdr.watch.feed import Feed
@@ -65,39 +63,69 @@ class Campaign:
         self.home, self.root, self.store = home, root, store
 
     def idea(self, title: str, status: str = "ready", **values: Any) -> int:
-        row = {"project_id": 1, "title": title, "status": status, "source": "human", "actor": "human"}
-        return insert(self.store, Idea, {**row, "created_at": at(60), **values})
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "title": title,
+            "status": status,
+            "source": "human",
+            "actor": "human",
+        }
+        return Idea.insert(self.store, **{**row, "created_at": at(60), **values})
 
     def run(self, idea: int, **values: Any) -> int:
         number = self.store.execute("SELECT count(*) + 1 FROM runs WHERE idea_id = ?", (idea,)).fetchone()[0]
-        row = {"project_id": 1, "idea_id": idea, "number": number, "base_id": 1, "harness": "fake"}
-        return insert(self.store, Run, {**row, "state": "running", "actor": "daemon", **values})
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "idea_id": idea,
+            "number": number,
+            "base_id": 1,
+            "harness": "fake",
+        }
+        return Run.insert(self.store, **{**row, "state": "running", "actor": "daemon", **values})
 
     def agent(self, run: int | None, **values: Any) -> int:
-        row = {"project_id": 1, "run_id": run, "harness": "fake", "session_id": "s", "token_hash": "h"}
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "run_id": run,
+            "harness": "fake",
+            "session_id": "s",
+            "token_hash": "h",
+        }
         row |= {"state": "busy", "launched_at": at(5), "actor": "daemon"}
-        return insert(self.store, Agent, {**row, **values})
+        return Agent.insert(self.store, **{**row, **values})
 
     def candidate(self, run: int, size: float | None, verdict: str | None, **values: Any) -> int:
         number = self.store.execute("SELECT count(*) FROM candidates").fetchone()[0]
-        row = {"project_id": 1, "run_id": run, "parent_id": 1, "tree_sha": f"{number:040x}", "bar_id": 1}
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "run_id": run,
+            "parent_id": 1,
+            "tree_sha": f"{number:040x}",
+            "bar_id": 1,
+        }
         row |= {"commit_sha": f"{number:040x}", "subject": "smaller", "origin": "run", "verdict": verdict}
         row |= {"on_trunk": verdict == "keep", "created_at": at(30 - number), "actor": "daemon"}
-        candidate = insert(self.store, Candidate, {**row, **values})
-        score = {"candidate_id": candidate, "evaluator_id": 1, "state": "done", "actor": "daemon"}
+        candidate = Candidate.insert(self.store, **{**row, **values})
+        score: dict[str, Any] = {"candidate_id": candidate, "evaluator_id": 1, "state": "done", "actor": "daemon"}
         metrics = "{}" if size is None else f'{{"size": {size}}}'
-        insert(self.store, Measurement, {**score, "metrics": metrics})
+        Measurement.insert(self.store, **{**score, "metrics": metrics})
         if verdict == "keep":
             self.set(Project, 1, head_id=candidate)
         return candidate
 
     def comment(self, target: tuple[str, int], body: str, priority: int | None = 2, **values: Any) -> int:
-        row = {"project_id": 1, "target_kind": target[0], "target_id": target[1], "body": body, "kind": "note"}
+        row: dict[str, Any] = {
+            "project_id": 1,
+            "target_kind": target[0],
+            "target_id": target[1],
+            "body": body,
+            "kind": "note",
+        }
         row |= {"priority": priority, "actor": "worker#1", "created_at": at(10)}
-        return insert(self.store, Comment, {**row, **values})
+        return Comment.insert(self.store, **{**row, **values})
 
     def set(self, kind: type[Any], row: int, **values: Any) -> None:
-        update(self.store, kind, row, {**values, "actor": "daemon"})
+        kind.update(self.store, row, **values, actor="daemon")
 
     def value(self, statement: str, *arguments: object) -> Any:
         return self.store.execute(statement, arguments).fetchone()[0]
@@ -118,15 +146,22 @@ def campaign(tmp_path: Path) -> Iterator[Campaign]:
 def _register(store: Store, root: Path) -> None:
     """What `herdr init` writes, without waiting for a real baseline."""
     config = read_config(root, {}).to_json().decode()
-    insert(store, Project, {"name": "tiny", "path": str(root), "config": config, "actor": "human"})
-    evaluator = {"project_id": 1, "key": "key", "commit_sha": "0" * 40, "definition": "{}", "actor": "human"}
-    insert(store, Evaluator, evaluator)
-    baseline = {"project_id": 1, "tree_sha": "0" * 40, "commit_sha": "0" * 40, "subject": "first"}
-    baseline |= {"origin": "baseline", "verdict": "keep", "on_trunk": True, "created_at": at(30)}
-    insert(store, Candidate, {**baseline, "actor": "human"})
-    score = {"candidate_id": 1, "evaluator_id": 1, "state": "done", "metrics": '{"size": 8}', "actor": "human"}
-    insert(store, Measurement, score)
-    update(store, Project, 1, {"evaluator_id": 1, "head_id": 1, "actor": "human"})
+    Project.insert(store, name="tiny", path=str(root), config=config, actor="human")
+    Evaluator.insert(store, project_id=1, key="key", commit_sha="0" * 40, definition="{}", actor="human")
+    Candidate.insert(
+        store,
+        project_id=1,
+        tree_sha="0" * 40,
+        commit_sha="0" * 40,
+        subject="first",
+        origin="baseline",
+        verdict="keep",
+        on_trunk=True,
+        created_at=at(30),
+        actor="human",
+    )
+    Measurement.insert(store, candidate_id=1, evaluator_id=1, state="done", metrics='{"size": 8}', actor="human")
+    Project.update(store, 1, evaluator_id=1, head_id=1, actor="human")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from herdr.ops.client import connect
+from herdr.ops.comment import AddComment
 from herdr.watch import feed as module
 from herdr.watch.feed import PARTS, Feed
 
@@ -31,7 +32,7 @@ def test_it_reads_what_changed_and_the_live_part_when_it_grows_stale(
         full.candidate(1, 3, None)
         assert await feed.changed() == {"agents", "ideas", "candidates"}
         assert await feed.changed() == frozenset()
-        await feed.ask("comment.add", target="idea#1", body="mine", priority=1)
+        await feed.ask(AddComment(target="idea#1", body="mine", priority=1))
         assert await feed.changed() == frozenset(), "its own writes do not change the version"
         assert await feed.news() == {"agents", "inbox"}
         feed.forget()

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from herdr.daemon.lock import held
+from herdr.ops.core import Request
+from herdr.ops.project import ShowLive
 from herdr.store.rows import Agent, Candidate, Idea, Project
 
 LOOKS = {"sql.run"}
-LIVE = {"project.live", "event.list"}
+LIVE = {ShowLive.operation, "event.list"}
 
 
 @pytest.fixture
@@ -21,13 +23,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     from herdr.ops.client import DirectClient
 
     counter: Counter[str] = Counter()
-    call = DirectClient.call
+    ask = DirectClient.ask
 
-    def counted(self: DirectClient, name: str, /, **arguments: object) -> Any:
-        counter[name] += 1
-        return call(self, name, **arguments)
+    def counted(self: DirectClient, request: Request[Any]) -> Any:
+        counter[request.operation] += 1
+        return ask(self, request)
 
-    monkeypatch.setattr(DirectClient, "call", counted)
+    monkeypatch.setattr(DirectClient, "ask", counted)
     return counter
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from herdr.ops.status_snapshot import LiveSnapshot
 from herdr.watch.header import header
-from herdr.watch.rows import sparkline
+from herdr.watch.panels.candidates import sparkline
 
 
 @pytest.mark.parametrize(
@@ -24,12 +25,15 @@ def test_a_sparkline_covers_the_values_that_fit(values: list[float], room: int, 
 
 
 def test_the_header_of_a_project_without_a_head() -> None:
-    live = {
-        "name": "new\x1b[31m",
-        "state": "active",
-        "held_since": None,
-        "config_error": None,
-        "head": None,
-        "agents": [],
-    }
+    live = LiveSnapshot(
+        ref="project#1",
+        name="new\x1b[31m",
+        state="active",
+        state_reason=None,
+        held_since=None,
+        config_error=None,
+        head=None,
+        trajectory=[],
+        agents=[],
+    )
     assert header(live, daemon=True).plain == "new · 0 agents · no head yet"

@@ -1,4 +1,4 @@
-"""Messages on their way to one agent: in order, one at a time, typed at most once (DESIGN §9)."""
+"""Messages on their way to one agent: in order, one at a time, typed at most once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from herdr.mux.screen import Delivery
 from herdr.runtime.api import Place
 from herdr.store.columns import MessageChanges
 from herdr.store.connection import Store
+from herdr.store.queries import next_message
 from herdr.store.rows import Agent, Message, find
 
 NO_CHANNEL = "this harness takes no typed text; the next brief of the idea carries comments"
@@ -29,9 +30,7 @@ async def deliver_next(
     app: AppContext, fleet: Fleet, agent: Agent, harness: Harness, context: LaunchContext, place: Place
 ) -> bool:
     """Try to deliver the oldest message that waits; says whether it is settled and the next one's turn comes."""
-    message = find(
-        app.store, Message, "WHERE agent_id = ? AND state IN ('queued', 'typed') ORDER BY id", agent.id
-    )
+    message = next_message(app.store, agent.id)
     if message is None:
         return False
     if not harness.send.accepts and fleet.runtime.mode == "interactive":

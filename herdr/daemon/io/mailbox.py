@@ -21,7 +21,7 @@ from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import atomic_write
 from herdr.ops.core import Context, Reply, check, look_up, perform, read_request
 from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Agent, find
+from herdr.store.rows import Agent, get_or_none
 from herdr.tokens import token_hash
 
 #: A request is a command line with a comment; nobody writes a novel into one.
@@ -97,7 +97,7 @@ def empty(database: Path, app: AppContext, agent_id: int, folder: Path) -> None:
         return
     store = open_store(database, mode="person", actor="daemon")
     try:
-        agent = find(store, Agent, "WHERE id = ?", agent_id)
+        agent = get_or_none(store, Agent, agent_id)
         assert agent is not None
         store.actor = agent.name
         context = Context(conn=store, home=app.home, actor=agent.name, cwd=folder.parent.parent, agent=agent)

@@ -18,7 +18,19 @@ from herdr.store.connection import Store, transaction
 from herdr.store.cursors import Cursor, cursor, write_cursor
 from herdr.store.facts import agent_info, candidate_info, escalation, measurement_info, run_info
 from herdr.store.failures import store_errors
-from herdr.store.rows import Agent, Candidate, Comment, Event, Measurement, Project, Run, emit, find, get
+from herdr.store.rows import (
+    Agent,
+    Candidate,
+    Comment,
+    Event,
+    Measurement,
+    Project,
+    Run,
+    emit,
+    find,
+    get,
+    get_or_none,
+)
 
 log = logging.getLogger("herdr.outbox")
 
@@ -169,9 +181,7 @@ class Outbox:
 
     def _blocked(self, plugin: str, event: Event) -> bool:
         """Say whether the project of an event turns the plugin off."""
-        project = (
-            None if event.project_id is None else find(self._store, Project, "WHERE id = ?", event.project_id)
-        )
+        project = None if event.project_id is None else get_or_none(self._store, Project, event.project_id)
         config = {} if project is None else msgspec.json.decode(project.config)
         return plugin in config.get("plugins", {}).get("block", ())
 

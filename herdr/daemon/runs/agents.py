@@ -69,7 +69,7 @@ def no_worktree(app: AppContext, fleet: Fleet, work: Work, why: str) -> None:
 
 
 def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem) -> bool:
-    """Whether this was a failed start (the page, "Runs")."""
+    """Whether this was a failed start (`docs/ideas-seeds-runs.md`, "Runs")."""
     since = parse_timestamp(agent.started_at or agent.launched_at).timestamp()
     # It may have ended long before a daemon was there to see it.
     ended = ending.exit.ended_at if ending.exit is not None and ending.exit.ended_at else app.now().timestamp()
@@ -136,6 +136,6 @@ def close_agent(
 
 
 def _cause(ending: Ending) -> Cause:
-    """Why a start failed: every one has a cause (DESIGN §10)."""
+    """Why a start failed: every one has a cause."""
     crashed = ending.exit is not None and ending.exit.signal is not None
     return ending.cause or ending.hint or ("crashed" if crashed else "exited")

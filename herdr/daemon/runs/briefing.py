@@ -10,12 +10,12 @@ from herdr.config import Config
 from herdr.contract.facts import BriefContext, BriefSection, SeedInfo, SweepInfo
 from herdr.contract.words import Direction, MetricRole
 from herdr.daemon.app_context import AppContext, Fleet, Work
-from herdr.daemon.scoring.judging import score_of
 from herdr.errors import HerdrError
 from herdr.ops.history import pack_of
 from herdr.scoring.evaluator import read_definition
 from herdr.store.connection import Store
 from herdr.store.facts import candidate_info, comment_info, idea_info, project_info, run_info
+from herdr.store.queries import latest_candidates
 from herdr.store.rows import (
     Agent,
     Anomaly,
@@ -27,10 +27,11 @@ from herdr.store.rows import (
     Run,
     Sweep,
     fetch,
-    find,
     get,
+    get_or_none,
 )
 from herdr.trunk.reading import bar_of
+from herdr.trunk.scores import score_of
 
 #: How many of the latest candidates a brief shows.
 RECENT = 30
@@ -77,7 +78,7 @@ def _common(app: AppContext, fleet: Fleet, work: Work, agent: Agent) -> BriefCon
     store = app.store
     project = get(store, Project, work.project_id)
     base = get(store, Candidate, work.base_id)
-    evaluator = find(store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    evaluator = get_or_none(store, Evaluator, project.evaluator_id)
     role = fleet.config.role(agent.role)
     return BriefContext(
         project=project_info(project, fleet.config.plugins),
@@ -133,7 +134,7 @@ def _metrics(store: Store, project: Project, candidate: Candidate) -> dict[str, 
 
 
 def _recent(store: Store, project: Project) -> list[Candidate]:
-    return fetch(store, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project.id, RECENT)
+    return latest_candidates(store, project.id, RECENT)
 
 
 def _comments(store: Store, run: Run) -> list[Comment]:

@@ -53,7 +53,7 @@ def _latest(app: AppContext, project: Project) -> list[Agent]:
 
 
 def escalation(project: str, failed: Sequence[Agent], fix: str, until: str) -> str:
-    """What a person is told: the cause, the evidence, and the command that fixes it (DESIGN §10).
+    """What a person is told: the cause, the evidence, and the command that fixes it.
 
     Args:
         project: its name.

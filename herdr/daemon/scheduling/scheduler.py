@@ -21,7 +21,8 @@ from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
 from herdr.store.connection import Store
-from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get
+from herdr.store.queries import unsettled_runs
+from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, get_or_none
 from herdr.trunk.reading import bar_of
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
@@ -95,7 +96,7 @@ class Scheduler:
 
     def _start_lives(self, fleet: Fleet) -> None:
         store, now = self._app.store, time.monotonic()
-        runs = fetch(store, Run, "WHERE project_id = ? AND settled_at IS NULL ORDER BY id", fleet.project_id)
+        runs = unsettled_runs(store, fleet.project_id)
         sweeps = fetch(store, Sweep, OPEN_SWEEPS, fleet.project_id)
         works: list[Work] = [*runs, *sweeps]
         for work in works:
@@ -203,7 +204,7 @@ def _exploring(store: Store, project: Project, every: int) -> Exploring:
 def _bar_id(store: Store, base_id: int | None) -> int | None:
     if base_id is None:
         return None
-    base = find(store, Candidate, "WHERE id = ?", base_id)
+    base = get_or_none(store, Candidate, base_id)
     return bar_of(store, base).id if base is not None else None
 
 

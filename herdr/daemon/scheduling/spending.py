@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
+import tempfile
 from functools import partial
 
 import anyio
 
 from herdr.config.structs import Spend
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
-from herdr.runtime.ending import end_tree_in_thread
-from herdr.runtime.processes import MARK, mark
+from herdr.runtime.command import run_marked
+from herdr.runtime.processes import mark
 from herdr.store.rows import Comment, Project
 from herdr.times import parse_timestamp
 
@@ -19,6 +20,8 @@ from herdr.times import parse_timestamp
 PATIENCE = 60.0
 #: Seconds between looks whether one is due.
 LOOK = 1.0
+#: Bytes of the end of its output that are read.
+OUTPUT_LIMIT = 64 * 1024
 PRIORITY = 1
 AMOUNT = re.compile(r"\$?\s*([0-9]+(?:\.[0-9]+)?)\s*(?:USD)?", re.IGNORECASE)
 
@@ -87,22 +90,15 @@ def read_amount(output: str) -> float | None:
 async def _run(app: AppContext, fleet: Fleet, spend: Spend) -> tuple[str, str | None]:
     """What the command printed, and what went wrong."""
     own = mark(app.home, f"spend-{fleet.project_id}")
-    output = b""
-    with anyio.move_on_after(PATIENCE) as limit:
+    with tempfile.TemporaryFile() as out:
         try:
-            async with await anyio.open_process(
-                list(spend.command), cwd=fleet.root, env={**base_environment(), MARK: own},
-                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-            ) as process:  # fmt: skip
-                assert process.stdout is not None
-                async for chunk in process.stdout:
-                    output += chunk[-4096:]
-                code = await process.wait()
+            code = await run_marked(
+                spend.command, cwd=fleet.root, env=base_environment(), mark=own, timeout=PATIENCE, stdout=out
+            )
         except OSError as error:
             return "", f"cannot run {spend.command[0]}: {error.strerror}"
-        finally:
-            with anyio.CancelScope(shield=True):
-                await end_tree_in_thread(own, grace=0)
-    if limit.cancelled_caught:
+        out.seek(max(0, out.seek(0, os.SEEK_END) - OUTPUT_LIMIT))
+        output = out.read().decode(errors="replace")
+    if code is None:
         return "", f"it ran longer than {PATIENCE:g} s"
-    return output.decode(errors="replace"), f"it exited with status {code}" if code else None
+    return output, f"it exited with status {code}" if code else None

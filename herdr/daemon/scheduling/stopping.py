@@ -7,11 +7,12 @@ import msgspec
 from herdr.campaign.stop import WRAP_UP, Progress, decide, limits
 from herdr.config import Config
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import score_of
 from herdr.store.columns import ProjectChanges
 from herdr.store.connection import Store
-from herdr.store.rows import Agent, Message, Project, fetch
+from herdr.store.queries import live_agents
+from herdr.store.rows import Message, Project
 from herdr.times import parse_timestamp
+from herdr.trunk.scores import score_of
 
 #: Runs with a judged candidate and no keep, settled since the last keep was judged; counted up to the limit.
 BARREN = """
@@ -90,5 +91,5 @@ def _tell_agents(store: Store, project_id: int, reason: str) -> None:
     """One line to every agent that is at work, in the transaction that stops the campaign."""
     minutes = f"{WRAP_UP / 60:.0f} minutes"
     body = f"[piloop] The campaign stops: {reason}. Commit what you have and leave your finding within {minutes}."
-    for agent in fetch(store, Agent, "WHERE project_id = ? AND state <> 'ended' ORDER BY id", project_id):
+    for agent in live_agents(store, project_id):
         Message.insert(store, agent_id=agent.id, kind="wrap_up", body=body, actor=ACTOR)

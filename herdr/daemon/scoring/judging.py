@@ -19,9 +19,11 @@ from herdr.repo.run_folder import RECOVERED, RunFolder
 from herdr.scoring.evaluator import read_definition
 from herdr.store.columns import NewCandidate
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Evaluator, Measurement, Project, Run, find, get
+from herdr.store.queries import candidate_of_tree
+from herdr.store.rows import Candidate, Evaluator, Project, Run, find, get, get_or_none
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of, candidates_of
+from herdr.trunk.scores import score_of, scoring_of, want_score
 
 QUIET = 10.0
 #: How much of a note goes into the title of its seed, in characters.
@@ -33,30 +35,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     commit: Commit
     touched: Sequence[str]
-
-
-def score_of(store: Store, project: Project, candidate_id: int) -> Measurement | None:
-    """The finished score of a candidate under the project's present evaluator, or None."""
-    return find(
-        store,
-        Measurement,
-        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score' AND state = 'done'",
-        candidate_id,
-        project.evaluator_id,
-    )
-
-
-def want_score(store: Store, project: Project, candidate_id: int) -> None:
-    """Queue the scoring of a candidate under the present evaluator, unless it is queued or done."""
-    assert project.evaluator_id is not None
-    if not has_score(store, project, candidate_id):
-        Measurement.insert(store, candidate_id=candidate_id, evaluator_id=project.evaluator_id, actor=ACTOR)
-
-
-def has_score(store: Store, project: Project, candidate_id: int) -> bool:
-    """Whether the scoring of a candidate under the present evaluator is done, or at least queued."""
-    under = "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'"
-    return find(store, Measurement, under, candidate_id, project.evaluator_id) is not None
 
 
 # --- commits become candidates ------------------------------------------------------------------------------
@@ -93,7 +71,7 @@ def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[Fou
 
 def _enter(store: Store, project: Project, run: Run, position: int, found: Found) -> None:
     commit = found.commit
-    known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, commit.tree)
+    known = candidate_of_tree(store, project.id, commit.tree)
     if known is None:
         candidate_id = Candidate.insert(store, **_new_candidate(store, project, run, found), actor=ACTOR)
     else:
@@ -101,7 +79,7 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
         if known.origin == "skipped" and not commit.skip:
             Candidate.update(store, known.id, origin="run", actor=ACTOR)
     if not commit.skip:
-        want_score(store, project, candidate_id)
+        want_score(store, project, candidate_id, ACTOR)
     store.execute(
         "INSERT INTO run_commits (run_id, position, commit_sha, candidate_id) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
@@ -149,11 +127,11 @@ async def measured(app: AppContext, fleet: Fleet, candidate_ids: Iterable[int]) 
         missing = [one for one in wanted if score_of(app.store, project, one) is None]
         if not missing:
             return
-        unasked = [one for one in missing if not has_score(app.store, project, one)]
+        unasked = [one for one in missing if scoring_of(app.store, project, one) is None]
         if unasked:
             with app.transaction() as store:
                 for candidate_id in unasked:
-                    want_score(store, project, candidate_id)
+                    want_score(store, project, candidate_id, ACTOR)
         await app.changes.wait(QUIET)
 
 
@@ -217,7 +195,7 @@ def evaluator_of(app: AppContext, project: Project) -> Evaluator:
     Raises:
         HerdrError: the project has none, so nothing can be scored.
     """
-    evaluator = find(app.store, Evaluator, "WHERE id = ?", project.evaluator_id)
+    evaluator = get_or_none(app.store, Evaluator, project.evaluator_id)
     if evaluator is None:
         raise HerdrError(f"project {project.name} has no evaluator", fix="run `herdr init` in its repo")
     return evaluator

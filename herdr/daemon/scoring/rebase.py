@@ -7,13 +7,15 @@ from functools import partial
 import anyio.to_thread
 
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.scoring.judging import by, keep_rule, measured, tell, want_score
+from herdr.daemon.scoring.judging import by, keep_rule, measured, tell
 from herdr.repo.commits import Commit, read_commit
 from herdr.repo.merge import Conflict, merge_onto
 from herdr.repo.takeover import pin
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, find, get
+from herdr.store.queries import candidate_of_tree
+from herdr.store.rows import Candidate, Project, Run, get
 from herdr.trunk import moves
+from herdr.trunk.scores import want_score
 
 #: Ends the subject of a merge; one that is merged again has it once.
 MERGED = " (merged onto candidate#"
@@ -70,7 +72,7 @@ def _merge(fleet: Fleet, head: Candidate, keep: Candidate) -> Commit | Conflict:
 def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Commit) -> Candidate | None:
     with app.transaction() as store:
         project = get(store, Project, run.project_id)
-        known = find(store, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, made.tree)
+        known = candidate_of_tree(store, project.id, made.tree)
         if known is not None and known.id != keep.id:
             _note(
                 store, run, keep, f"merged onto candidate#{head.id} it is the same code as candidate#{known.id}"
@@ -92,7 +94,7 @@ def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Co
             touched=keep.touched,
             actor=ACTOR,
         )
-        want_score(store, project, merged_id)
+        want_score(store, project, merged_id, ACTOR)
         return get(store, Candidate, merged_id)
 
 

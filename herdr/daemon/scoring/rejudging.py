@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from herdr.daemon.app_context import AppContext, Fleet
-from herdr.daemon.scoring.judging import by, keep_rule, score_of, tell, want_score
+from herdr.daemon.app_context import ACTOR, AppContext, Fleet
+from herdr.daemon.scoring.judging import by, keep_rule, tell
 from herdr.daemon.scoring.rebase import rebase
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Project, Run, fetch, find, get
+from herdr.store.rows import Candidate, Project, Run, fetch, get, get_or_none
 from herdr.trunk import moves
 from herdr.trunk.reading import bar_of
+from herdr.trunk.scores import score_of, want_score
 
 QUIET = 10.0
 
@@ -46,13 +47,13 @@ async def judge_again(app: AppContext, fleet: Fleet, candidate: Candidate) -> No
         if judged is None:
             return
         tell(store, judged)
-    run = find(app.store, Run, "WHERE id = ?", candidate.run_id)
+    run = get_or_none(app.store, Run, candidate.run_id)
     if judged.verdict.cause == "moved" and run is not None:
         await rebase(app, fleet, run, judged.candidate)
 
 
 def _bar(store: Store, candidate: Candidate) -> Candidate:
-    former = find(store, Candidate, "WHERE id = ?", candidate.bar_id or candidate.parent_id)
+    former = get_or_none(store, Candidate, candidate.bar_id or candidate.parent_id)
     return bar_of(store, former) if former is not None else candidate
 
 
@@ -61,6 +62,6 @@ def _scored(app: AppContext, candidate: Candidate, bar: Candidate) -> bool:
     project = app.project(candidate.project_id)
     if score_of(app.store, project, bar.id) is None:
         with app.transaction() as store:
-            want_score(store, project, bar.id)
+            want_score(store, project, bar.id, ACTOR)
         return False
     return score_of(app.store, project, candidate.id) is not None

@@ -15,9 +15,11 @@ from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of
 from herdr.ops.why import note as comment
 from herdr.store.connection import Store
-from herdr.store.rows import Candidate, Measurement, Project, emit, find, get
+from herdr.store.queries import candidate_of_tree, score_under
+from herdr.store.rows import Candidate, Measurement, Project, emit, get
 from herdr.times import timestamp
 from herdr.trunk import moves
+from herdr.trunk.scores import want_score
 
 #: Who may point out a starting point; a worker writes a `Piloop-Note:` trailer.
 LEADERS = PEOPLE | {"research"}
@@ -85,7 +87,7 @@ class OverruleVerdict(Request[CandidateJudged], frozen=True, kw_only=True):
 
 @operation(ImportCommit, who=LEADERS, writes=True)
 def import_commit(context: Context, request: ImportCommit) -> CommitImported:
-    """Register any commit of the repo as a starting point (the page, "Starting points"); it is never a keep.
+    """Register any commit of the repo as a starting point, as docs/ideas-seeds-runs.md says; it is never a keep.
 
     Raises:
         UsageError: git knows no such commit.
@@ -101,7 +103,7 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
     own = own_of(context.home, root, project.name)
     commit = resolve_commit(root, request.commit)
     tree = tree_of(own, commit)
-    known = find(context.conn, Candidate, "WHERE project_id = ? AND tree_sha = ?", project.id, tree)
+    known = candidate_of_tree(context.conn, project.id, tree)
     if known is not None:
         name = ref("candidate", known.id)
         raise RefusedError(f"{commit[:10]} is {name} already: it has the same files", fix=f"use --base {name}")
@@ -116,7 +118,7 @@ def import_commit(context: Context, request: ImportCommit) -> CommitImported:
         origin="imported",
         actor=context.actor,
     )
-    _want_score(context, project, candidate_id)
+    want_score(context.conn, project, candidate_id, context.actor)
     # Inside the transaction: a candidate whose commit git may prune would be worth nothing.
     pin(own, {f"{own.pins}candidate/{candidate_id}": commit})
     name = ref("candidate", candidate_id)
@@ -156,17 +158,12 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     project = get(context.conn, Project, candidate.project_id)
     if candidate.origin == "skipped":
         raise RefusedError(f"{name} is scaffolding (Piloop-Eval: skip)", fix="commit it without that trailer")
-    current = find(
-        context.conn,
-        Measurement,
-        "WHERE candidate_id = ? AND evaluator_id = ? AND purpose = 'score'",
-        *(candidate.id, project.evaluator_id),
-    )
+    current = score_under(context.conn, candidate.id, project.evaluator_id)
     if current is not None and current.state != "done":
         raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
     if current is not None:
         Measurement.update(context.conn, current.id, purpose="earlier", actor=context.actor)
-    _want_score(context, project, candidate.id)
+    want_score(context.conn, project, candidate.id, context.actor)
     moves.want_judgement(context.conn, candidate, context.actor)
     emit(
         context.conn,
@@ -199,13 +196,6 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
     moves.overrule(context.conn, candidate, request.verdict, reason, by)
     comment(context, ("candidate", candidate.id), project.id, f"{request.verdict}: {reason}", decides=True)
     return _judged(context.conn, candidate.id)
-
-
-def _want_score(context: Context, project: Project, candidate_id: int) -> None:
-    assert project.evaluator_id is not None
-    Measurement.insert(
-        context.conn, candidate_id=candidate_id, evaluator_id=project.evaluator_id, actor=context.actor
-    )
 
 
 def _reason(text: str) -> str:

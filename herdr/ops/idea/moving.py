@@ -13,6 +13,7 @@ from herdr.ops.look import look
 from herdr.ops.why import because, note, reason_of
 from herdr.store.columns import IdeaChanges
 from herdr.store.connection import Store
+from herdr.store.queries import unsettled_run
 from herdr.store.rows import Idea, Run, find
 
 
@@ -84,7 +85,7 @@ def reject(context: Context, request: RejectIdea) -> IdeaMoved:
 def ready(context: Context, request: ReadyIdea) -> IdeaMoved:
     """Have an idea run (again); what was never developed becomes a seed again. See `_move`."""
     idea = look(context, Idea, request.idea)
-    unsettled = find(context.conn, Run, "WHERE idea_id = ? AND settled_at IS NULL", idea.id)
+    unsettled = unsettled_run(context.conn, idea.id)
     if unsettled is not None and idea.status != "scheduled":
         name = ref("run", unsettled.id)
         raise RefusedError(

@@ -21,7 +21,7 @@ REMOTE = "origin"
 NO_MATCH = 2
 #: How far back a base of a review is looked for; each step is a commit that changes nothing but results.tsv.
 SYNCS = 500
-#: A commit whose message nobody can write.
+#: Stands between the commits of a log that shows hashes and names of files; git escapes it in those.
 SEPARATOR = "\x01"
 
 
@@ -101,16 +101,27 @@ class Checkout:
         return self.commit(f"refs/remotes/{REMOTE}/{default}") or self.commit(f"refs/heads/{default}")
 
     def file(self, commit: str | None, path: str) -> str | None:
-        """A file as it is in a commit; None when it is not there."""
+        """A file as it is in a commit; None when it is not there.
+
+        Args:
+            commit: where to look; None has no files.
+            path: the file, from the root of the repository.
+        """
         done = self.git.run("cat-file", "blob", f"{commit}:{path}") if commit else None
         if done is None or done.code:
             return None
         text = done.out.decode("utf-8", "surrogateescape")
-        # As a file is read from disk, whose lines may end in another way.
+        # Python makes all line ends the same when it reads a file from disk; here it has to be done by hand.
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def fetch_pull(self, number: int, head_ref: str, head_sha: str) -> bool:
-        """Fetch the head of a pull request; gives whether its commit is here now."""
+        """Fetch the head of a pull request; gives whether its commit is here now.
+
+        Args:
+            number: the pull request.
+            head_ref: its branch, for a forge that keeps no ref for pull requests.
+            head_sha: the commit that is wanted.
+        """
         for ref in (f"refs/pull/{number}/head", f"refs/heads/{head_ref}"):
             if self.commit(head_sha):
                 break

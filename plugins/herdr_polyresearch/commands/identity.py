@@ -37,7 +37,12 @@ def read_node_file(folder: Path) -> dict[str, Any] | None:
 
 
 def new_node_id(login: str, slot: str | None = None) -> str:
-    """Make an id for one session, or for one worker slot of it: `login/<machine>-<4 hex>[-<slot>]`."""
+    """Make an id for one session, or for one worker slot of it: `login/<machine>-<4 hex>[-<slot>]`.
+
+    Args:
+        login: who works.
+        slot: which of several workers, when there are several.
+    """
     machine = (os.environ.get("HOSTNAME") or socket.gethostname()).split(".")[0] or "node"
     return node_id(login, "-".join(filter(None, (machine, secrets.token_hex(2), slot))))
 
@@ -51,12 +56,23 @@ def lead_nodes(common: Path) -> list[str]:
 
 
 def is_lead_node(common: Path, node: str) -> bool:
-    """Whether a node acted as the lead here, or was made the lead's."""
+    """Whether a node acted as the lead here, or was made the lead's.
+
+    Args:
+        common: the git directory that all worktrees share.
+        node: its id.
+    """
     return node in lead_nodes(common)
 
 
 def set_lead_node(common: Path, node: str, *, lead: bool) -> None:
-    """Remember, or forget, that a node is the lead's."""
+    """Remember, or forget, that a node is the lead's.
+
+    Args:
+        common: the git directory that all worktrees share.
+        node: its id.
+        lead: whether it is the lead's from now on.
+    """
     known = lead_nodes(common)
     if lead != (node in known):
         wanted = [*known, node] if lead else [one for one in known if one != node]

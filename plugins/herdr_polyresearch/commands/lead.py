@@ -19,6 +19,10 @@ from herdr_polyresearch.protocol.words import Outcome
 def check_ledger(project: Project, ledger: Ledger) -> None:
     """See that results.tsv can be trusted.
 
+    Args:
+        project: whose results.tsv it is.
+        ledger: what was read of it.
+
     Raises:
         GuardError: it holds lines that are no rows.
     """
@@ -32,7 +36,11 @@ def check_ledger(project: Project, ledger: Ledger) -> None:
 
 
 def check_clean(project: Project, what: str) -> None:
-    """See that the audit is clean and results.tsv current, as the text asks before the lead does anything else.
+    """See that the audit is clean and results.tsv current: the protocol has the lead do that before all else.
+
+    Args:
+        project: the project.
+        what: what the lead wants to do, for the message.
 
     Raises:
         GuardError: they are not, or the default branch here is not what origin has.
@@ -55,6 +63,12 @@ def check_clean(project: Project, what: str) -> None:
 def carry_out(project: Project, candidate: Candidate, thesis: Thesis, found: Verdict) -> None:
     """Do what a verdict entails, in its order; whatever is done already when it stops is not done twice.
 
+    Args:
+        project: the project.
+        candidate: what was decided.
+        thesis: its thesis.
+        found: the verdict.
+
     Raises:
         GuardError: the merge is refused; nothing was posted then.
     """
@@ -66,7 +80,13 @@ def carry_out(project: Project, candidate: Candidate, thesis: Thesis, found: Ver
 
 
 def finish(project: Project, candidate: Candidate, thesis: Thesis) -> tuple[Action, ...]:
-    """Do what a decision that is posted still lacks; gives what that was."""
+    """Do what a decision that is posted still lacks; gives what that was.
+
+    Args:
+        project: the project.
+        candidate: what was decided.
+        thesis: its thesis.
+    """
     actions = unfinished(candidate, thesis)
     if candidate.decision and not project.dry_run:
         for action in actions:
@@ -75,12 +95,24 @@ def finish(project: Project, candidate: Candidate, thesis: Thesis) -> tuple[Acti
 
 
 def reject(project: Project, candidate: Candidate, thesis: Thesis) -> None:
-    """Decide a candidate that failed the policy check."""
+    """Decide a candidate that failed the policy check.
+
+    Args:
+        project: the project.
+        candidate: what failed.
+        thesis: its thesis.
+    """
     carry_out(project, candidate, thesis, verdict("policy_rejection", 0))
 
 
 def assign_maintainer(project: Project, number: int, assignees: tuple[str, ...]) -> None:
-    """Assign an issue or pull request to the maintainer, whose word it waits for."""
+    """Assign an issue or pull request to the maintainer, whose word it waits for.
+
+    Args:
+        project: it knows who the maintainer is.
+        number: the issue or pull request.
+        assignees: who is assigned already.
+    """
     maintainer = project.program.maintainer_github_login
     if maintainer is None or maintainer in assignees or project.dry_run:
         return

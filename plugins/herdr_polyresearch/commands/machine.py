@@ -59,7 +59,12 @@ def look() -> Hardware:
 
 
 def budget(hardware: Hardware, percent: int) -> Budget:
-    """The share of a machine that a node may use: at least one core, and one card where there is one."""
+    """The share of a machine that a node may use: at least one core, and one card where there is one.
+
+    Args:
+        hardware: the machine.
+        percent: how much of it.
+    """
     count = len(hardware.gpus)
     return Budget(
         cores=max(1, hardware.physical_cores * percent // 100),

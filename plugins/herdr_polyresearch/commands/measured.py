@@ -31,6 +31,11 @@ def finite(text: str) -> float:
 def mean_of(metric: float | None, runs: Sequence[float], observation: Observation) -> float:
     """Return the metric of an experiment: the one given, or the mean of its runs; 0 for what has none.
 
+    Args:
+        metric: what was typed as the metric, if anything was.
+        runs: what was typed as single measurements.
+        observation: what was made of it.
+
     Raises:
         click.UsageError: there is none although something was measured, or it is not the mean of the runs.
     """

@@ -13,7 +13,7 @@ from herdr_polyresearch.protocol.duties import Duty
 from herdr_polyresearch.protocol.model import Finding
 from herdr_polyresearch.protocol.scalars import show_exactly, show_metric
 
-# What a terminal would act on, or what turns a line around: texts of a forge are anybody's.
+# Characters that command a terminal, or that turn the direction of writing. Anybody can post a text on a forge.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
 
@@ -23,7 +23,13 @@ def show_json(data: object) -> None:
 
 
 def tell(project: Project, data: dict[str, Any], said: str) -> None:
-    """Print an answer, as JSON when that was asked for; a dry run says so in both."""
+    """Print an answer, as JSON when that was asked for; a dry run says so in both.
+
+    Args:
+        project: it knows what was asked for.
+        data: the answer for JSON.
+        said: the answer in words.
+    """
     if project.json:
         show_json({**data, "dry_run": True} if project.dry_run else data)
     else:
@@ -31,12 +37,12 @@ def tell(project: Project, data: dict[str, Any], said: str) -> None:
 
 
 def plain(text: str) -> str:
-    """A text of anybody's without what a terminal would act on."""
+    """A text that somebody posted, without characters that command a terminal."""
     return CONTROLS.sub("", text)
 
 
 def line(text: str) -> str:
-    """A text of anybody's on one line."""
+    """A text that somebody posted, on one line, without characters that command a terminal."""
     return plain(" ".join(text.split()))
 
 

@@ -113,7 +113,7 @@ class Project:
     @cached_property
     def snapshot(self) -> Snapshot:
         """All that the forge holds, read once."""
-        # Bad values must show before anything is asked of the forge.
+        # Reading PROGRAM.md first says what is wrong in it before the forge is asked anything.
         _ = self.program
         return self.forge.snapshot()
 
@@ -133,7 +133,12 @@ class Project:
         self.__dict__.pop("state", None)
 
     def reread(self, number: int, posted: Comment | None = None) -> Thesis | None:
-        """Return a thesis as its thread stands now; `posted` counts although a listing may not have it yet."""
+        """Return a thesis as its thread stands now; `posted` counts although a listing may not have it yet.
+
+        Args:
+            number: the thesis.
+            posted: what we said on it just now.
+        """
         thread = self.forge.comments(number)
         if posted is not None and all(comment.id != posted.id for comment in thread):
             thread = (*thread, posted)
@@ -262,7 +267,12 @@ class Project:
         return candidate, thesis
 
     def post(self, thread: int, block: Block) -> Comment:
-        """Post an event."""
+        """Post an event.
+
+        Args:
+            thread: the issue or pull request.
+            block: the event.
+        """
         return self.forge.comment(thread, render(block))
 
 

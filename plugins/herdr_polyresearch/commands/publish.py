@@ -14,7 +14,7 @@ from herdr_polyresearch.git import Git
 from herdr_polyresearch.protocol.ledger import FILE
 
 MESSAGE = "Update results.tsv via polyresearch sync."
-#: How often the remote may move while we write.
+#: How many times we start anew because somebody pushed to the remote meanwhile.
 TRIES = 8
 
 Compose = Callable[[str | None], str | None]
@@ -23,6 +23,10 @@ Compose = Callable[[str | None], str | None]
 
 def check_writable(checkout: Checkout, default: str) -> None:
     """See that a new results.tsv can be put on the default branch, here and at origin.
+
+    Args:
+        checkout: the repository.
+        default: its default branch.
 
     Raises:
         HerdrError: there is no remote, or commits or changes here are in the way.
@@ -56,7 +60,7 @@ def publish(checkout: Checkout, default: str, compose: Compose, login: str) -> s
         if text is None and base == before:
             _follow(checkout, default, base)
             return None
-        # Where ours holds all the rows already, they are only not pushed yet.
+        # Our own branch may hold all the rows already: then they only have to be pushed.
         commit = base if text is None else _commit(checkout, base, text, login)
         done = checkout.git.run("push", "-q", REMOTE, f"{commit}:refs/heads/{default}")
         complaint = checkout.fetch(default)
@@ -79,6 +83,10 @@ def _base(checkout: Checkout, default: str) -> str:
 
 def shared_base(checkout: Checkout, default: str) -> str:
     """The commit to build on: the remote's, or ours where it goes on from there with nothing but results.tsv.
+
+    Args:
+        checkout: the repository.
+        default: its default branch.
 
     Raises:
         HerdrError: the remote has none, or ours has commits that matter and that nobody else has.

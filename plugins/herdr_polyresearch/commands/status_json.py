@@ -17,7 +17,12 @@ ADDED = ("annotations", "runs", "commit")
 
 
 def thesis_json(thesis: Thesis, program: Program) -> dict[str, Any]:
-    """One thesis."""
+    """One thesis.
+
+    Args:
+        thesis: which one.
+        program: it says which metric is better.
+    """
     holder = thesis.holder
     return {
         "issue": _issue(thesis.issue),
@@ -40,14 +45,24 @@ def thesis_json(thesis: Thesis, program: Program) -> dict[str, Any]:
 
 
 def best_attempt(thesis: Thesis, program: Program) -> float | None:
-    """The best metric that any attempt at a thesis measured."""
+    """The best metric that any attempt at a thesis measured.
+
+    Args:
+        thesis: which one.
+        program: it says which metric is better.
+    """
     measured = [a.metric for a in thesis.attempts if a.observation in ("improved", "no_improvement")]
     best = max if program.metric_direction == "higher_is_better" else min
     return best(measured, default=None)
 
 
 def waiting(theses: Iterator[Thesis], program: Program) -> tuple[list[str], int, int]:
-    """What waits for the maintainer: the lines, how many wait, how many were rejected."""
+    """What waits for the maintainer: the lines, how many wait, how many were rejected.
+
+    Args:
+        theses: those to look at.
+        program: it says whether anything waits for the maintainer.
+    """
     lines, pending, rejected = [], 0, 0
     for thesis in theses if not program.auto_approve else ():
         if not thesis.open:

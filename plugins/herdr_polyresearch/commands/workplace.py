@@ -37,6 +37,12 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Workplace:
     """Make the worktree of a thesis, on its branch, or take up the one that this node left.
 
+    Args:
+        checkout: the repository.
+        issue: the thesis.
+        base: the commit to start from.
+        node: the id of this node.
+
     Raises:
         GuardError: something else is in its folder, or work that is nowhere else.
         GitError: git cannot make it.
@@ -56,7 +62,7 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Wor
     main = Git(checkout.main)
     main.run("worktree", "prune")
     _free(checkout, branch, base)
-    # Before the worktree: a claim that is killed in between can be repeated.
+    # Written before the worktree is made, so that a claim that is killed in between can be repeated.
     owner.parent.mkdir(exist_ok=True)
     owner.write_text(f"{node}\n", encoding="utf-8")
     main.do("worktree", "add", "-q", "--no-track", "-b", branch, path, base)
@@ -65,6 +71,11 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Wor
 
 def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Workplace:
     """Make the branch of a thesis in the checkout that we are in.
+
+    Args:
+        checkout: the repository.
+        issue: the thesis.
+        base: the commit to start from.
 
     Raises:
         GuardError: it has changes that nobody committed, or the branch has commits that are nowhere else.
@@ -85,7 +96,12 @@ def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Workplace:
 
 
 def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
-    """The first branch for another attempt that neither the trail nor this clone has."""
+    """The first branch for another attempt that neither the trail nor this clone has.
+
+    Args:
+        checkout: this clone.
+        thesis: it has the trail of its attempts.
+    """
     taken = {attempt.branch for attempt in thesis.attempts}
     stem = thesis_branch(thesis.number, thesis.issue.title)
     names = (attempt_branch(stem, number) for number in itertools.count(len(thesis.attempts) + 1))
@@ -93,7 +109,12 @@ def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
 
 
 def take_back(checkout: Checkout, workplace: Workplace) -> None:
-    """Undo what was made for a claim that came to nothing."""
+    """Undo what was made for a claim that came to nothing.
+
+    Args:
+        checkout: the repository.
+        workplace: what was made.
+    """
     if not workplace.made:
         return
     if workplace.path is not None:

@@ -80,7 +80,12 @@ class BareRepo:
         return tuple(found)
 
     def merged_by(self, head: str, base: str) -> tuple[str, str]:
-        """The commit that brought `head` into branch `base`, and where the branch was before it."""
+        """The commit that brought `head` into branch `base`, and where the branch was before it.
+
+        Args:
+            head: a commit that was merged.
+            base: the branch that it went into.
+        """
         merges = self._git.do(
             "rev-list", "--reverse", "--merges", "--ancestry-path", f"{head}..{HEADS}{base}"
         ).split()
@@ -92,6 +97,12 @@ class BareRepo:
         """Merge commit `head` into branch `base`; gives the merge commit, and where the branch was before.
 
         The branch is moved only from the commit that was merged with, so that no push in between is lost.
+
+        Args:
+            base: the branch.
+            head: the commit.
+            message: of the merge commit.
+            author: the login that merges.
 
         Raises:
             ConflictError: the two cannot be merged.

@@ -165,34 +165,77 @@ class Forge(Protocol):
     def create_issue(
         self, title: str, body: str, *, labels: Sequence[str] = (), assignees: Sequence[str] = ()
     ) -> Issue:
-        """Open an issue, with its labels from the start."""
+        """Open an issue, with its labels from the start.
+
+        Args:
+            title: its title.
+            body: its text.
+            labels: such as `thesis`.
+            assignees: logins.
+        """
 
     def comment(self, number: int, body: str) -> Comment:
-        """Post a comment on an issue or pull request and return it with its id and the forge's time."""
+        """Post a comment on an issue or pull request and return it with its id and the forge's time.
+
+        Args:
+            number: the issue or pull request.
+            body: the text.
+        """
 
     def edit_comment(self, comment_id: int, body: str) -> None:
-        """Replace a comment's text (capability `edit_comment`)."""
+        """Replace a comment's text (capability `edit_comment`).
+
+        Args:
+            comment_id: which one.
+            body: its new text.
+        """
 
     def delete_comment(self, comment_id: int) -> None:
         """Delete a comment (capability `delete_comment`)."""
 
     def close_issue(self, number: int, *, reason: Literal["completed", "not_planned"] = "completed") -> None:
-        """Close an issue; closing a closed one changes nothing."""
+        """Close an issue; closing a closed one changes nothing.
+
+        Args:
+            number: which one.
+            reason: how it ended, as GitHub has it.
+        """
 
     def reopen_issue(self, number: int) -> None:
         """Open a closed issue again; reopening an open one changes nothing."""
 
     def assign(self, number: int, logins: Sequence[str]) -> None:
-        """Add assignees to an issue or pull request; those it has already stay."""
+        """Add assignees to an issue or pull request; those it has already stay.
+
+        Args:
+            number: the issue or pull request.
+            logins: whom to add.
+        """
 
     def add_labels(self, number: int, labels: Sequence[str]) -> None:
-        """Add labels to an issue or pull request; those it has already stay."""
+        """Add labels to an issue or pull request; those it has already stay.
+
+        Args:
+            number: the issue or pull request.
+            labels: what to add.
+        """
 
     def remove_label(self, number: int, label: str) -> None:
-        """Take a label off; one that is not there changes nothing."""
+        """Take a label off; one that is not there changes nothing.
+
+        Args:
+            number: the issue or pull request.
+            label: what to take off.
+        """
 
     def create_pr(self, title: str, body: str, *, head: str, base: str) -> PullRequest:
         """Open a pull request of a pushed branch.
+
+        Args:
+            title: its title.
+            body: its text.
+            head: the branch, or `owner:branch` of a fork.
+            base: the branch that it goes into.
 
         Raises:
             RejectedError: the branch has no commits of its own, or an open pull request already.
@@ -200,6 +243,11 @@ class Forge(Protocol):
 
     def merge_pr(self, number: int, *, expected_sha: str, message: str = "") -> str:
         """Merge a pull request by a merge commit and return that commit.
+
+        Args:
+            number: which one.
+            expected_sha: what its head must be.
+            message: of the merge commit; the forge's own when empty.
 
         Raises:
             ConflictError: it cannot be merged as it is.

@@ -54,6 +54,10 @@ def save(path: Path, cache: Cache) -> None:
     """Write it whole; of several processes the last one wins, which costs the others at most a second look.
 
     A cache that cannot be written is only slower, so that is no error.
+
+    Args:
+        path: the file.
+        cache: what is known.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -15,6 +15,14 @@ LOOK = "polyresearch forge show"
 def new_thread(database: sqlite3.Connection, kind: str, title: str, body: str, author: str, now: str) -> int:
     """Open an issue or a pull request and give its number.
 
+    Args:
+        database: the forge's.
+        kind: `issue` or `pull`.
+        title: its title.
+        body: its text.
+        author: who opens it.
+        now: the time, as the database has it.
+
     Raises:
         RejectedError: it has no title.
     """
@@ -30,6 +38,11 @@ def new_thread(database: sqlite3.Connection, kind: str, title: str, body: str, a
 def require_thread(database: sqlite3.Connection, number: int, kind: str | None = None) -> sqlite3.Row:
     """An issue or pull request.
 
+    Args:
+        database: the forge's.
+        number: which one.
+        kind: `issue` or `pull`; either when None.
+
     Raises:
         MissingError: there is none of this number and kind.
     """
@@ -44,6 +57,10 @@ def require_thread(database: sqlite3.Connection, number: int, kind: str | None =
 def require_comment(database: sqlite3.Connection, comment_id: int) -> Comment:
     """A comment that was not deleted.
 
+    Args:
+        database: the forge's.
+        comment_id: which one.
+
     Raises:
         MissingError: there is none.
     """
@@ -54,22 +71,48 @@ def require_comment(database: sqlite3.Connection, comment_id: int) -> Comment:
 
 
 def add_labels(database: sqlite3.Connection, number: int, names: Sequence[str]) -> None:
-    """Label an issue or pull request; labels that it has stay."""
+    """Label an issue or pull request; labels that it has stay.
+
+    Args:
+        database: the forge's.
+        number: which one.
+        names: the labels.
+    """
     database.executemany("INSERT OR IGNORE INTO label VALUES (?, ?)", [(number, name) for name in names])
 
 
 def add_assignees(database: sqlite3.Connection, number: int, logins: Sequence[str]) -> None:
-    """Assign an issue or pull request; those it has stay."""
+    """Assign an issue or pull request; those it has stay.
+
+    Args:
+        database: the forge's.
+        number: which one.
+        logins: whom to add.
+    """
     database.executemany("INSERT OR IGNORE INTO assignee VALUES (?, ?)", [(number, login) for login in logins])
 
 
 def touch(database: sqlite3.Connection, number: int, now: str) -> None:
-    """Note that something changed on it."""
+    """Note that something changed on it.
+
+    Args:
+        database: the forge's.
+        number: the issue or pull request.
+        now: the time, as the database has it.
+    """
     database.execute("UPDATE thread SET updated_at = ? WHERE number = ?", (now, number))
 
 
 def set_state(database: sqlite3.Connection, number: int, state: str, reason: str | None, now: str) -> None:
-    """Close or open it; one that is so already keeps its time and reason."""
+    """Close or open it; one that is so already keeps its time and reason.
+
+    Args:
+        database: the forge's.
+        number: the issue or pull request.
+        state: `open` or `closed`.
+        reason: how an issue ended, as GitHub has it.
+        now: the time, as the database has it.
+    """
     closed = now if state == "closed" else None
     database.execute(
         "UPDATE thread SET state = ?1, state_reason = ?2, closed_at = ?3, updated_at = ?4 "
@@ -79,7 +122,15 @@ def set_state(database: sqlite3.Connection, number: int, state: str, reason: str
 
 
 def mark_merged(database: sqlite3.Connection, number: int, merge_sha: str, base_sha: str, now: str) -> None:
-    """Note the commit that a merge made, and where its base branch was before."""
+    """Note the commit that a merge made, and where its base branch was before.
+
+    Args:
+        database: the forge's.
+        number: the pull request.
+        merge_sha: the merge commit.
+        base_sha: the commit that the base branch was at.
+        now: the time, as the database has it.
+    """
     values = (merge_sha, base_sha, now, number)
     database.execute("UPDATE pull SET merge_sha = ?, base_sha = ?, merged_at = ? WHERE number = ?", values)
     set_state(database, number, "closed", None, now)

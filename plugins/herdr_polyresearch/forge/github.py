@@ -48,6 +48,8 @@ STATUS: Mapping[str, Literal["added", "modified", "removed", "renamed"]] = {
 class GitHubForge:
     """One repository on a GitHub, seen by the account of one token.
 
+    What its methods are given is explained at `Forge`.
+
     Args:
         address: the repository.
         token: who we are.
@@ -274,7 +276,8 @@ class GitHubForge:
             try:
                 done = self._send("PUT", path, payload, f"merge #{number}", wire.Merged, merged)
             except StaleHeadError:
-                # Either the head moved, and looking at it says so, or the base did while GitHub was merging.
+                # Either the head moved, which the next look shows, or the base branch moved while GitHub was
+                # merging.
                 done = merged()
         if done is None:
             raise ConflictError(

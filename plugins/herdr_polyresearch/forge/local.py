@@ -35,6 +35,8 @@ def utc_now() -> datetime:
 class LocalForge:
     """One local forge, seen by one of its users; safe for many processes at once.
 
+    What its methods are given is explained at `Forge`.
+
     Args:
         folder: where `forge.db` and `repo.git` are.
         login: who we are.
@@ -100,7 +102,8 @@ class LocalForge:
     def changed_files(self, number: int) -> tuple[ChangedFile, ...]:
         """Every file that differs from where the branch left its base."""
         pull = self.pull(number)
-        # A base branch that holds the head by now says nothing: then it is the base as it was before the merge.
+        # A merged head is in the base branch, so that a comparison with it would be empty: then the base as it
+        # was before the merge counts.
         base = str(self._database.execute("SELECT base_sha FROM pull WHERE number = ?", (number,)).fetchone()[0])
         if pull.state == "open":
             base = self.git.heads().get(pull.base_ref, base)

@@ -29,6 +29,10 @@ def local_folder(home: Path) -> Path:
 def folder_of(home: Path, name: str) -> Path:
     """Where the local forge of this name lives.
 
+    Args:
+        home: the home of herdr.
+        name: `lab` or `team/lab`.
+
     Raises:
         RejectedError: it is not a name.
     """
@@ -41,7 +45,12 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def name_of(url: str, home: Path) -> str | None:
-    """The local forge that a remote's URL leads to; None for any other URL."""
+    """The local forge that a remote's URL leads to; None for any other URL.
+
+    Args:
+        url: the remote's.
+        home: the home of herdr.
+    """
     path = Path(url.removeprefix("file://"))
     folder = local_folder(home).resolve()
     if path.name != REPOSITORY or not path.resolve().is_relative_to(folder):
@@ -109,13 +118,18 @@ def create_local(
         database.execute("INSERT INTO repo VALUES (1, ?, ?, ?, ?)", (slug, default_branch, owner, now))
         database.executemany("INSERT INTO collaborator VALUES (?)", [(login,) for login in sorted(named)])
         database.execute(f"PRAGMA user_version = {rows.VERSION}")
-    # Others open it only once it is whole.
+    # Under its real name it is there only when it is complete: nobody opens half a database.
     draft.rename(folder / DATABASE)
     return LocalForge(folder, owner)
 
 
 def open_local(name: str, *, home: Path, login: str) -> LocalForge:
     """Open a local forge that exists, as `login`.
+
+    Args:
+        name: `lab` or `team/lab`.
+        home: the home of herdr.
+        login: who to be.
 
     Raises:
         MissingError: there is none of this name.

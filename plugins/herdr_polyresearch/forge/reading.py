@@ -20,7 +20,8 @@ OVERLAP = timedelta(seconds=10)
 REPO_AGE = 3600.0
 #: Seconds after which everything is read anew: what no listing of changes can show is then found too.
 FULL_AGE = 24 * 3600.0
-#: All listings are in the order of creation: what changes while we turn the pages cannot move to one we had.
+#: All listings are in the order of creation, so that nothing moves to a page that we have read already when it
+#: changes while we read.
 ORDER: Params = {"sort": "created", "direction": "asc"}
 
 
@@ -158,7 +159,7 @@ class Reader:
                 cache.comments[number] = thread
         for item in changed:
             if not is_kept(cache, item.number):
-                # Should it become a thesis again, then what happened meanwhile has to be read.
+                # If it becomes a thesis again later, then what happened meanwhile has to be read.
                 cache.comments.pop(item.number, None)
         again |= {item.number for item in changed if len(cache.comments.get(item.number, ())) != item.comments}
         for number in sorted(again):
@@ -209,7 +210,12 @@ def after(since: datetime | None) -> dict[str, str | int]:
 
 
 def is_fresh(moment: datetime, since: datetime | None) -> bool:
-    """Whether this may have changed again in the very second in which we last looked."""
+    """Whether this may have changed again in the very second in which we last looked.
+
+    Args:
+        moment: when it changed.
+        since: when we last looked; None when we never did.
+    """
     return since is not None and moment >= since - timedelta(seconds=1)
 
 
@@ -219,7 +225,12 @@ def is_thesis(issue: Issue) -> bool:
 
 
 def is_kept(cache: Cache, number: int) -> bool:
-    """Whether the comments of this thread matter."""
+    """Whether the comments of this thread matter.
+
+    Args:
+        cache: what is known.
+        number: the issue or pull request.
+    """
     return number in cache.pulls or (number in cache.issues and is_thesis(cache.issues[number]))
 
 
@@ -273,7 +284,12 @@ def issue_of(item: wire.IssueItem) -> Issue:
 
 
 def pull_of(item: wire.PullItem, slug: str) -> PullRequest:
-    """GitHub's pull request as ours; `slug` is the repository that it is in."""
+    """GitHub's pull request as ours; `slug` is the repository that it is in.
+
+    Args:
+        item: what GitHub sent.
+        slug: `owner/name` of the repository that it is in.
+    """
     state: Literal["open", "closed", "merged"] = "open" if item.state == "open" else "closed"
     return PullRequest(
         number=item.number,
@@ -295,7 +311,12 @@ def pull_of(item: wire.PullItem, slug: str) -> PullRequest:
 
 
 def fork_of(head: wire.End, slug: str) -> str | None:
-    """The fork that a branch is in; None for the repository itself. Of a deleted fork only the owner is known."""
+    """The fork that a branch is in; None for the repository itself. Of a deleted fork only the owner is known.
+
+    Args:
+        head: the end of the pull request that the branch is.
+        slug: `owner/name` of the repository.
+    """
     owner, name = slug.split("/")
     owner = (head.label or owner).split(":")[0]
     found = head.repo.full_name if head.repo is not None else f"{owner}/{name}"

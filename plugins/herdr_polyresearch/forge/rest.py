@@ -30,7 +30,7 @@ PAGE = 100
 TIMEOUT = 20
 #: Seconds before a failed read is repeated.
 READ_RETRIES = (1.0, 3.0, 9.0)
-#: What GitHub asks for when it names no time: a minute, then longer.
+#: Seconds to wait when GitHub does not say how long: its documentation asks for a minute, then longer.
 SECONDARY_WAIT = 60.0
 RATE_LIMIT_ROUNDS = 4
 #: What GitHub says instead of doing a write to a repository that was renamed.
@@ -100,6 +100,12 @@ class Rest:
     ) -> tuple[Params, Any]:
         """Send one request once; gives headers and data.
 
+        Args:
+            verb: such as GET.
+            path: below the root of the API.
+            params: the query.
+            payload: what is sent as JSON.
+
         Raises:
             LimitedError: a rate limit, either kind.
             UnclearError: a server error, no answer, or one that cannot be read.
@@ -128,6 +134,11 @@ class Rest:
     def get(self, path: str, shape: type[T], params: Params | None = None) -> T:
         """Read once something of this shape; repeated while there is hope.
 
+        Args:
+            path: below the root of the API.
+            shape: what a good answer looks like.
+            params: the query.
+
         Raises:
             ForgeError: a refusal, a limit that lasts too long, or a server that stays silent.
         """
@@ -136,6 +147,11 @@ class Rest:
 
     def pages(self, path: str, item: type[T], params: Params | None = None) -> Iterator[list[T]]:
         """Read all pages of a listing, one list each.
+
+        Args:
+            path: below the root of the API.
+            item: what one row looks like.
+            params: the query.
 
         Raises:
             ForgeError: as `get`.
@@ -180,6 +196,10 @@ class Rest:
 
     def limit_wait(self, error: LimitedError, times: int) -> float:
         """Seconds to wait for a limit that was hit `times` times in a row.
+
+        Args:
+            error: what GitHub said.
+            times: how often in a row.
 
         Raises:
             QuotaError: it takes longer than we wait, or comes again and again.
@@ -245,7 +265,12 @@ class Rest:
 
 
 def is_limit(headers: Mapping[str, Any], message: str) -> bool:
-    """Whether a 403 is a rate limit, not a refusal."""
+    """Whether a 403 is a rate limit, not a refusal.
+
+    Args:
+        headers: those of the answer.
+        message: what it says.
+    """
     words = message.lower()
     return "retry-after" in headers or str(headers.get("x-ratelimit-remaining")) == "0" or (
         "rate limit" in words or "abuse detection" in words or "wait a few minutes" in words

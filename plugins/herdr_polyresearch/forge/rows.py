@@ -60,12 +60,22 @@ def read_repo(database: sqlite3.Connection) -> Repo:
 
 
 def read_issue(database: sqlite3.Connection, number: int) -> Issue:
-    """An issue that is there."""
+    """An issue that is there.
+
+    Args:
+        database: the forge's.
+        number: which one.
+    """
     return issue_of(database.execute(f"{ISSUE} AND t.number = ?", (number,)).fetchone())
 
 
 def read_pull(database: sqlite3.Connection, number: int) -> PullRequest:
-    """A pull request that is there."""
+    """A pull request that is there.
+
+    Args:
+        database: the forge's.
+        number: which one.
+    """
     return pull_of(database.execute(f"{PULL} AND t.number = ?", (number,)).fetchone())
 
 
@@ -86,7 +96,13 @@ def pulls(database: sqlite3.Connection) -> tuple[PullRequest, ...]:
 
 
 def comments(database: sqlite3.Connection, number: int | None, *, deleted: bool = False) -> tuple[Comment, ...]:
-    """The comments of one thread, or of all, oldest first; those that are there, or those that were deleted."""
+    """The comments of one thread, or of all, oldest first; those that are there, or those that were deleted.
+
+    Args:
+        database: the forge's.
+        number: the thread; all when None.
+        deleted: whether those that were deleted are wanted, instead of those that are there.
+    """
     query = (
         "SELECT * FROM comment WHERE (deleted_at IS NOT NULL) = ?1 AND (?2 IS NULL OR number = ?2) ORDER BY id"
     )

@@ -13,6 +13,10 @@ GH_SECONDS = 15
 def find_token(host: str, environ: Mapping[str, str]) -> str:
     """The token for this host.
 
+    Args:
+        host: such as github.com.
+        environ: the environment, also of `gh`.
+
     Raises:
         HerdrError: there is none.
     """
@@ -42,7 +46,12 @@ def find_token(host: str, environ: Mapping[str, str]) -> str:
 
 
 def no_token(host: str, why: str) -> HerdrError:
-    """The error of having no token."""
+    """The error of having no token.
+
+    Args:
+        host: such as github.com.
+        why: what was looked for in vain.
+    """
     return HerdrError(
         f"no GitHub token for {host}: {why}", fix=f"gh auth login --hostname {host}, or set GITHUB_TOKEN"
     )

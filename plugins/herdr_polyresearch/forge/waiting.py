@@ -36,7 +36,12 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     max_wait: float = MAX_WAIT
 
     def pause(self, seconds: float, why: str) -> None:
-        """Wait, visibly when it takes long enough for somebody to wonder."""
+        """Wait, visibly when it takes long enough for somebody to wonder.
+
+        Args:
+            seconds: how long; not at all when it is not above 0.
+            why: what we wait for.
+        """
         if seconds <= 0:
             return
         if seconds > SILENT:

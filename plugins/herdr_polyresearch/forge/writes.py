@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 #: Seconds between two writes of one login. GitHub asks for one, and stops clients that post faster for long.
 SPACING = 1.0
-#: A write without an answer is looked for after so many seconds each: a slow server may still be at it.
+#: A write without an answer is looked for after so many seconds each: a slow server may still be working on it.
 LOOKS = (1.0, 4.0, 15.0)
 #: How often a write is sent before we give up on getting an answer.
 SENDINGS = 3
@@ -33,7 +33,12 @@ def new_nonce() -> str:
 
 
 def marked(body: str, nonce: str) -> str:
-    """The text as it is posted: GitHub does not show the mark, and readers of the protocol skip it."""
+    """The text as it is posted: GitHub does not show the mark, and readers of the protocol skip it.
+
+    Args:
+        body: the text.
+        nonce: the name of the write.
+    """
     return f"{body}\n\n<!-- nonce:{nonce} -->"
 
 
@@ -43,7 +48,12 @@ def unmarked(body: str) -> str:
 
 
 def bears(body: str | None, nonce: str) -> bool:
-    """Whether this text was posted by the write of this name."""
+    """Whether this text was posted by the write of this name.
+
+    Args:
+        body: the text.
+        nonce: the name of the write.
+    """
     match = MARK.search(body or "")
     return match is not None and match["nonce"] == nonce
 
@@ -106,7 +116,7 @@ class WriteQueue:
                 except msgspec.ValidationError as error:
                     why, sent = f"its answer is not what GitHub sends ({error})", True
                 except RejectedError:
-                    # Refused as a second one, maybe: then the first one landed late.
+                    # Perhaps it is refused because the first sending was done after all, late.
                     found = landed() if landed is not None and unclear else None
                     if found is None:
                         raise
@@ -184,7 +194,12 @@ def stored(moment: IO[str]) -> float:
 
 
 def keep(moment: IO[str], when: float) -> None:
-    """Store the earliest moment of the next write."""
+    """Store the earliest moment of the next write.
+
+    Args:
+        moment: the open file that all processes share.
+        when: seconds since the epoch.
+    """
     moment.seek(0)
     moment.truncate()
     moment.write(f"{when:.3f}")

@@ -37,7 +37,13 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def audit(snapshot: Snapshot, state: State, ledger: Ledger) -> Audit:
-    """Report on a snapshot and the state derived from it."""
+    """Report on a snapshot and the state derived from it.
+
+    Args:
+        snapshot: what the forge holds.
+        state: what that adds up to.
+        ledger: results.tsv.
+    """
     broken = broken_lines(ledger)
     faults = [LEDGER_STALE] if missing_rows(state, ledger) else []
     faults += [Fault(LEDGER_BROKEN.severity, f"{LEDGER_BROKEN.message}: {line!r}") for line in broken]

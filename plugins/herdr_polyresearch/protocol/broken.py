@@ -22,6 +22,10 @@ def mended(state: State, ledger: Ledger) -> Ledger:
     """Return results.tsv without the broken lines of attempts that the comments record: their rows are made anew.
 
     Broken lines that name no such attempt stay, for a person to look at.
+
+    Args:
+        state: it has the attempts that are on record.
+        ledger: results.tsv.
     """
     known = {
         clean_value(attempt.branch)

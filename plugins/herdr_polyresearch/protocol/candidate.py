@@ -73,7 +73,8 @@ class CandidateReader:
         elif any(same_commit(sha, event.candidate_sha) for sha in self._passed):
             self._trail.fault(comment, say.PASS_AGAIN)
         else:
-            # A pass is one of a commit: after a push the branch needs another. The existing reader has one only.
+            # A pass holds for one commit: after a push the branch needs another. The existing reader knows only
+            # one.
             if self._passed:
                 self._trail.dispute(comment, say.PASS_AGAIN)
             self._passed.append(event.candidate_sha)
@@ -102,7 +103,7 @@ class CandidateReader:
         elif any(same_commit(r.candidate_sha, event.candidate_sha) for r in earlier):
             self._trail.fault(comment, say.REVIEW_AGAIN)
         else:
-            # A review is one of a commit, too.
+            # A review holds for one commit, too.
             if earlier:
                 self._trail.dispute(comment, say.REVIEW_AGAIN)
             self._reviews.append(
@@ -131,7 +132,8 @@ class CandidateReader:
         elif self._decision:
             self._trail.fault(comment, say.DECISION_AGAIN)
         else:
-            # What fails the policy check never has a pass; the existing reader asks for one all the same.
+            # A candidate that fails the policy check never has a pass; the existing reader demands one all the
+            # same.
             if not self._passed:
                 self._trail.dispute(comment, say.DECISION_UNPASSED)
             self._decision = decision(comment, event)
@@ -149,7 +151,13 @@ class CandidateReader:
 
 
 def decision(comment: Comment, event: DecisionBlock, *, requeues: bool = False) -> Decision:
-    """Return the decision that a comment of the lead makes."""
+    """Return the decision that a comment of the lead makes.
+
+    Args:
+        comment: the lead's.
+        event: the block in it.
+        requeues: whether it gives the thesis back to the queue.
+    """
     return Decision(
         comment_id=comment.id,
         author=comment.author,

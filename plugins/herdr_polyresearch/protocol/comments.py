@@ -89,7 +89,7 @@ def _find(body: str) -> tuple[str, int, str] | None:
             continue
         end = body.find("-->", header.end())
         line = body[body.rfind("\n", 0, header.start()) + 1 : header.start()]
-        # A quoted block is somebody else's, and hides whatever follows it.
+        # A quoted block was posted by somebody else; no block after it counts either.
         if end < 0 or line.lstrip(SPACES).startswith(">"):
             return None
         return header[1], header.start(), body[header.end() : end]

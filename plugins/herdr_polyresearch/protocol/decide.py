@@ -119,7 +119,15 @@ def decide(
 def guard(
     state: State, program: Program, ledger: Ledger, candidate: Candidate | None, thesis: Thesis | None
 ) -> Refusal | None:
-    """Return the first reason not to decide, in the order in which they are worth knowing."""
+    """Return the first reason not to decide, in the order in which they are worth knowing.
+
+    Args:
+        state: what the comments add up to.
+        program: PROGRAM.md's parameters.
+        ledger: results.tsv.
+        candidate: the pull request; None when there is none.
+        thesis: its thesis; None when there is none.
+    """
     if blocking(state):
         return "dirty_audit"
     if missing_rows(state, ledger):
@@ -153,6 +161,15 @@ def judge(
     """Return the verdict on a candidate that the guards let through.
 
     A merge that is done already is a decision that was never posted: it is made good as `accepted`.
+
+    Args:
+        program: PROGRAM.md's parameters.
+        ledger: results.tsv.
+        candidate: the pull request.
+        thesis: its thesis.
+        heads: see `decide`.
+        merged: see `decide`.
+        withdrawn: the branches whose rows in results.tsv do not count.
     """
     if candidate.pull.state != "merged" and not thesis.backs(candidate):
         return "no_attempt"
@@ -193,7 +210,13 @@ def is_measured(candidate: Candidate, attempt: Attempt, merged: Collection[str] 
 
 
 def verdict(outcome: Outcome, confirmations: int, *, merged: bool = False) -> Verdict:
-    """Return what an outcome entails; a merge comes before its decision, which nobody could take back."""
+    """Return what an outcome entails; a merge comes before its decision, which nobody could take back.
+
+    Args:
+        outcome: what was decided.
+        confirmations: how many reviews it rests on; 0 where none are required.
+        merged: whether the merge is done already.
+    """
     keeps = keeps_thesis(outcome, confirmations)
     actions: tuple[Action, ...]
     if outcome == "accepted":
@@ -204,7 +227,12 @@ def verdict(outcome: Outcome, confirmations: int, *, merged: bool = False) -> Ve
 
 
 def unfinished(candidate: Candidate, thesis: Thesis) -> tuple[Action, ...]:
-    """Return what a decision that is posted still lacks, when whoever posted it stopped half-way."""
+    """Return what a decision that is posted still lacks, when whoever posted it stopped half-way.
+
+    Args:
+        candidate: the pull request.
+        thesis: its thesis.
+    """
     if candidate.decision is None:
         return ()
     wanted = verdict(candidate.decision.outcome, candidate.decision.confirmations)
@@ -221,6 +249,11 @@ def decision_block(candidate: Candidate, thesis: Thesis, found: Verdict) -> tupl
 
     A decision on the pull request ends the thesis for nodes on the existing tool, whatever its outcome. They pass
     over one on the thesis, and see the pull request closed and the thesis free again, as is meant.
+
+    Args:
+        candidate: the pull request.
+        thesis: its thesis.
+        found: the verdict.
     """
     number = candidate.pull.number
     block = DecisionBlock(
@@ -284,5 +317,10 @@ def exceeds(better: float, worse: float, tolerance: float) -> Decimal:
     """Return by how much a difference is over the tolerance, in the decimals that people wrote.
 
     1.01 is exactly 0.01 better than 1.00, which binary fractions would deny.
+
+    Args:
+        better: the larger number.
+        worse: the smaller one.
+        tolerance: what a difference may be.
     """
     return Decimal(repr(better)) - Decimal(repr(worse)) - Decimal(repr(tolerance))

@@ -67,7 +67,12 @@ def duties(state: State, program: Program, ledger: Ledger, login: str, node: str
 
 
 def enough_reviews(candidate: Candidate, program: Program) -> bool:
-    """Whether a candidate has as many reviews of its present commit as it needs."""
+    """Whether a candidate has as many reviews of its present commit as it needs.
+
+    Args:
+        candidate: the pull request.
+        program: it says how many are needed.
+    """
     return len(candidate.current_reviews) >= program.required_confirmations
 
 
@@ -162,7 +167,7 @@ def _lead_candidate(
     elif not program.auto_approve and not candidate.maintainer_approved:
         advisory.append(_duty("maintainer-approval", f"PR #{number} waits for the maintainer's /approve."))
     elif enough_reviews(candidate, program) and (waits := _waits_for_author(candidate, thesis, program)):
-        # Nothing that its author leaves undone may stop the lead.
+        # A candidate whose author does not go on must not block the lead.
         advisory.append(_duty("decide", f"PR #{number} cannot be decided: {MESSAGES[waits][0]}."))
     elif enough_reviews(candidate, program):
         blocking.append(_duty("decide", f"PR #{number} can be decided.", f"polyresearch decide {number}"))

@@ -71,7 +71,13 @@ LEDGER_BROKEN = _invalid("results.tsv holds a line that is no row")
 
 
 def finding(comment: Comment, scope: Scope, fault: Fault) -> Finding:
-    """Return the finding that says `fault` of a comment."""
+    """Return the finding that says `fault` of a comment.
+
+    Args:
+        comment: what is wrong.
+        scope: whether it is on an issue or a pull request.
+        fault: what is wrong with it.
+    """
     return Finding(
         scope=scope,
         number=comment.thread,

@@ -37,7 +37,12 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_guidance(state: State, program: Program) -> Reading:
-    """Collect it, newest first; near misses by how close they came."""
+    """Collect it, newest first; near misses by how close they came.
+
+    Args:
+        state: what the comments add up to.
+        program: it says which metric is better.
+    """
     remarks = [Remark(thesis=t.number, closed=not t.open, note=note) for t in state.theses for note in t.notes]
     misses = [miss for t in state.theses for a in t.attempts if (miss := _near_miss(t, a, program))]
     return Reading(

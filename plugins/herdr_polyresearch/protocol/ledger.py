@@ -63,7 +63,7 @@ def read_ledger(text: str | None) -> Ledger:
     found: list[Row | str] = []
     for number, raw in enumerate(lines(text)):
         line = raw.rstrip("\r")
-        # Whatever the first line says is the header, unless it is a row that lost it.
+        # The first line is the header, whatever it says, unless it is a row: then somebody deleted the header.
         if not trim(line) or (number == 0 and not line.startswith("#")):
             continue
         columns = line.split("\t")
@@ -76,7 +76,12 @@ def read_ledger(text: str | None) -> Ledger:
 
 
 def show_ledger(ledger: Ledger, added: Sequence[Row] = ()) -> str:
-    """Write results.tsv with some rows added at its end; no line of it is lost."""
+    """Write results.tsv with some rows added at its end; no line of it is lost.
+
+    Args:
+        ledger: what was read.
+        added: the new rows.
+    """
     shown = ["\t".join(msgspec.structs.astuple(line)) if isinstance(line, Row) else line for line in ledger.lines]
     shown += ["\t".join(msgspec.structs.astuple(row)) for row in added]
     return "".join(f"{line}\n" for line in (HEADER, *shown))
@@ -86,6 +91,10 @@ def missing_rows(state: State, ledger: Ledger) -> tuple[Row, ...]:
     """Return the rows that results.tsv lacks: by thesis, then in the order of the attempts.
 
     Rows are matched by their attempt's branch; one that is there is never changed.
+
+    Args:
+        state: it has the attempts.
+        ledger: results.tsv.
     """
     present = {row.attempt for row in ledger.rows}
     wanted = (
@@ -98,7 +107,12 @@ def missing_rows(state: State, ledger: Ledger) -> tuple[Row, ...]:
 
 
 def status_of(thesis: Thesis, attempt: Attempt) -> str | None:
-    """Return the status that an attempt's row has; None while it is not known yet."""
+    """Return the status that an attempt's row has; None while it is not known yet.
+
+    Args:
+        thesis: the thesis.
+        attempt: one of its attempts.
+    """
     candidate = thesis.candidate_of(attempt)
     if candidate and candidate.decision:
         return candidate.decision.outcome
@@ -156,5 +170,5 @@ def _split(columns: Sequence[str]) -> Row:
 
 
 def _number(value: float) -> str:
-    # A row is what the bar is read from: it keeps the digits that four decimals would lose.
+    # Later candidates are compared with this row, so it keeps the digits that four decimals would lose.
     return show_metric(value) if fits_metric(value) else show_exactly(value)

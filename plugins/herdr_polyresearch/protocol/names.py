@@ -20,22 +20,42 @@ def slug(title: str) -> str:
 
 
 def thesis_stem(number: int, title: str) -> str:
-    """Return `<issue>-<slug>`, with the slug cut to a length that file systems take and never empty."""
+    """Return `<issue>-<slug>`, with the slug cut to a length that file systems take and never empty.
+
+    Args:
+        number: the issue's.
+        title: the issue's.
+    """
     return f"{number}-{slug(title)[:LONGEST].strip('-') or 'thesis'}"
 
 
 def thesis_branch(number: int, title: str) -> str:
-    """Return the branch that a claim creates."""
+    """Return the branch that a claim creates.
+
+    Args:
+        number: the issue's.
+        title: the issue's.
+    """
     return f"thesis/{thesis_stem(number, title)}"
 
 
 def worktree_name(number: int, title: str) -> str:
-    """Return the worktree of a claim, relative to the repository's root."""
+    """Return the worktree of a claim, relative to the repository's root.
+
+    Args:
+        number: the issue's.
+        title: the issue's.
+    """
     return f"{WORKTREES}/{thesis_stem(number, title)}"
 
 
 def attempt_branch(thesis: str, number: int) -> str:
-    """Return the sub-branch of the attempt with that number, counted from 1."""
+    """Return the sub-branch of the attempt with that number, counted from 1.
+
+    Args:
+        thesis: the branch of the thesis.
+        number: the attempt's.
+    """
     return f"{thesis}-attempt-{number}"
 
 
@@ -46,7 +66,12 @@ def thesis_of(branch: str) -> int | None:
 
 
 def belongs(branch: str, number: int) -> bool:
-    """Whether a branch is named as one of that thesis."""
+    """Whether a branch is named as one of that thesis.
+
+    Args:
+        branch: its name.
+        number: the thesis's.
+    """
     return branch.startswith(f"thesis/{number}-")
 
 

@@ -96,6 +96,10 @@ def show_node(node: Node, others: dict[str, object] | None = None) -> str:
 def node_id(login: str, machine: str) -> str:
     """Return `login/machine`, with a machine name that cannot add a part of its own.
 
+    Args:
+        login: who works.
+        machine: what the machine, or the person, calls it.
+
     Raises:
         NodeError: nothing is left of the machine's name.
     """

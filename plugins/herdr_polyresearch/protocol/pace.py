@@ -34,7 +34,12 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def throughput(state: State, node: str) -> Throughput:
-    """Count what a node did up to the time of the state."""
+    """Count what a node did up to the time of the state.
+
+    Args:
+        state: what the comments add up to.
+        node: the id.
+    """
     attempts = [a.created_at for t in state.theses for a in t.attempts if a.node == node]
     latest = max(_activity(state, node), default=None)
     return Throughput(

@@ -16,13 +16,23 @@ def claimable(state: State) -> tuple[Thesis, ...]:
 
 
 def queue_depth(state: State, program: Program) -> int:
-    """Count the theses in the queue; those that wait for the maintainer count when it is asked for."""
+    """Count the theses in the queue; those that wait for the maintainer count when it is asked for.
+
+    Args:
+        state: what the comments add up to.
+        program: PROGRAM.md's parameters.
+    """
     waiting = 0 if program.auto_approve else sum(t.awaiting_maintainer for t in state.theses)
     return len(claimable(state)) + waiting
 
 
 def room(state: State, program: Program) -> int:
-    """Count the theses that bring the queue back to `min_queue_depth` without going over `max_queue_depth`."""
+    """Count the theses that bring the queue back to `min_queue_depth` without going over `max_queue_depth`.
+
+    Args:
+        state: what the comments add up to.
+        program: PROGRAM.md's parameters.
+    """
     limit = program.min_queue_depth
     if program.max_queue_depth is not None:
         limit = min(limit, program.max_queue_depth)
@@ -34,6 +44,10 @@ def claim_refusal(thesis: Thesis | None, number: int) -> str | None:
 
     A thesis whose expired claim was not released passes: `Thesis.holder` says who must release it, or the lead
     for them, before a new claim counts for every reader.
+
+    Args:
+        thesis: what is to be claimed; None when there is none.
+        number: its number, for the message.
     """
     if thesis is None:
         return f"thesis #{number} not found"
@@ -48,7 +62,12 @@ def claim_refusal(thesis: Thesis | None, number: int) -> str | None:
 
 
 def open_to(state: State, node: str) -> tuple[Thesis, ...]:
-    """Return what a node can claim at once and has not given up itself, by number."""
+    """Return what a node can claim at once and has not given up itself, by number.
+
+    Args:
+        state: what the comments add up to.
+        node: the id of the node.
+    """
     return tuple(
         t for t in claimable(state) if t.holder is None and all(release.node != node for release in t.releases)
     )
@@ -59,13 +78,22 @@ def duplicate(title: str, theses: tuple[Thesis, ...]) -> Issue | None:
 
     Case and punctuation make no difference. Whether two theses mean the same in other words is for whoever
     writes them to judge.
+
+    Args:
+        title: the new one's.
+        theses: those that are there.
     """
     words = _words(title)
     return next((t.issue for t in theses if words and _words(t.issue.title) == words), None)
 
 
 def best_metric(state: State, program: Program) -> float | None:
-    """Return the best metric that an accepted attempt reported, as `status` shows it."""
+    """Return the best metric that an accepted attempt reported, as `status` shows it.
+
+    Args:
+        state: what the comments add up to.
+        program: it says which metric is better.
+    """
     reported = []
     for thesis in state.theses:
         accepted = next((c for c in thesis.candidates if c.decision and c.decision.outcome == "accepted"), None)
@@ -76,7 +104,12 @@ def best_metric(state: State, program: Program) -> float | None:
 
 
 def at_floor(state: State, program: Program) -> bool:
-    """Whether the best metric is so close to zero that the tolerance hides any further gain."""
+    """Whether the best metric is so close to zero that the tolerance hides any further gain.
+
+    Args:
+        state: what the comments add up to.
+        program: it has the tolerance.
+    """
     best = best_metric(state, program)
     tolerance = program.metric_tolerance
     lower = program.metric_direction == "lower_is_better"

@@ -41,7 +41,12 @@ def release_reason(thesis: Thesis) -> Reason | None:
 
 
 def acknowledgement(finding: Finding, note: str) -> AdminNoteBlock:
-    """Return the lead's note that a finding about a comment was seen."""
+    """Return the lead's note that a finding about a comment was seen.
+
+    Args:
+        finding: what the audit found.
+        note: what the lead says of it.
+    """
     where = "PR" if finding.scope == "pull_request" else "issue"
     return AdminNoteBlock(
         action="acknowledge_invalid",

@@ -154,7 +154,7 @@ class _Glob:
     def _class(self) -> str:
         negated = self.text[self.at : self.at + 1] in ("!", "^")
         start = self.at + negated
-        # A bracket that closes at once is one of the characters.
+        # `]` directly after `[` is one of the characters, not the end of the set.
         end = self.text.find("]", start + 1)
         if end < 0:
             raise PatternError(f"unclosed [ in {self.text!r}")

@@ -148,7 +148,8 @@ class ThesisReader:
         elif self._is_late(comment):
             self._trail.fault(comment, say.CLAIM_LATE)
         elif self._holder:
-            # Also when that one has expired: all readers must see the same winner, so it is released first.
+            # This holds also when the older claim has expired: it has to be released first, so that all readers
+            # see the same winner.
             self._trail.fault(comment, say.CLAIM_HELD)
         else:
             expires_at = comment.created_at + self._program.assignment_timeout

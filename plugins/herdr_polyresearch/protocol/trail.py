@@ -45,11 +45,21 @@ class Trail:
                 yield comment, event
 
     def fault(self, comment: Comment, fault: Fault) -> None:
-        """Record that a comment does not count."""
+        """Record that a comment does not count.
+
+        Args:
+            comment: which one.
+            fault: why not.
+        """
         self._findings.append(finding(comment, self.scope, fault))
 
     def dispute(self, comment: Comment, fault: Fault) -> None:
-        """Record that a comment counts here, and that the existing reader will say `fault` of it."""
+        """Record that a comment counts here, and that the existing reader will say `fault` of it.
+
+        Args:
+            comment: which one.
+            fault: what the existing reader says.
+        """
         self._disputed.append(finding(comment, self.scope, fault))
 
     def is_lead(self, comment: Comment) -> bool:

@@ -22,5 +22,10 @@ FAILED: frozenset[str] = frozenset({"crashed", "infra_failure"})
 
 
 def keeps_thesis(outcome: Outcome, confirmations: int) -> bool:
-    """Whether an outcome leaves the thesis open: for the queue, or without reviews for a fresh attempt."""
+    """Whether an outcome leaves the thesis open: for the queue, or without reviews for a fresh attempt.
+
+    Args:
+        outcome: what was decided.
+        confirmations: how many reviews it rests on; 0 where none are required.
+    """
     return outcome in REQUEUES or (outcome == "non_improvement" and confirmations == 0)

@@ -34,7 +34,12 @@ def pr() -> None:
 
 
 def part_of(group: click.Group, name: str) -> Callable[[F], click.Command]:
-    """Make a function a command of a group, with the options of the program."""
+    """Make a function a command of a group, with the options of the program.
+
+    Args:
+        group: `forge`, or a group in it.
+        name: what is typed.
+    """
 
     def wrap(function: F) -> click.Command:
         made = command(name)(function)

@@ -11,7 +11,12 @@ from herdr_polyresearch.forge.local import LocalForge
 
 
 def done(made: object, said: str) -> None:
-    """Say what a command did."""
+    """Say what a command did.
+
+    Args:
+        made: what it made or changed, for JSON.
+        said: the same in words.
+    """
     if asked("as_json"):
         show_json(made)
     else:
@@ -19,7 +24,12 @@ def done(made: object, said: str) -> None:
 
 
 def show_list(local: LocalForge, everything: bool) -> None:
-    """List the open issues and pull requests, or all."""
+    """List the open issues and pull requests, or all.
+
+    Args:
+        local: the forge.
+        everything: closed ones, too.
+    """
     threads: list[Issue | PullRequest] = [*local.issues(), *local.snapshot().pulls]
     rows = sorted((row for row in threads if everything or row.state == "open"), key=lambda row: row.number)
     if asked("as_json"):
@@ -33,7 +43,12 @@ def show_list(local: LocalForge, everything: bool) -> None:
 
 
 def show_thread(local: LocalForge, number: int) -> None:
-    """Print one issue or pull request, with all that was said on it."""
+    """Print one issue or pull request, with all that was said on it.
+
+    Args:
+        local: the forge.
+        number: the issue's or the pull request's.
+    """
     thread = find(local, number)
     comments = local.comments(number)
     if asked("as_json"):
@@ -49,7 +64,12 @@ def show_thread(local: LocalForge, number: int) -> None:
 
 
 def find(local: LocalForge, number: int) -> Issue | PullRequest:
-    """The issue or the pull request of this number."""
+    """The issue or the pull request of this number.
+
+    Args:
+        local: the forge.
+        number: the one that is wanted.
+    """
     try:
         return local.issue(number)
     except MissingError:

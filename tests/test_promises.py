@@ -1,4 +1,4 @@
-"""`docs/ideas-seeds-runs.md` has a row for every sentence of the page, and each row names a test that exists."""
+"""`docs/ideas-seeds-runs.md` has a row for every promised sentence, and each row names a test that exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from herdr.cli.running import GROUPS
 
 ROOT = Path(__file__).parent.parent
-PAGE = Path(__file__).parent / "page" / "ideas-seeds-runs.txt"
+PROMISES = Path(__file__).parent / "promises" / "ideas-seeds-runs.txt"
 TABLE = ROOT / "docs" / "ideas-seeds-runs.md"
 HEADINGS = re.compile(r"[A-Z][A-Za-z, ]*")
 SENTENCE_END = re.compile(r"(?<=[.:]) +(?=[A-Z“]|piloop )")
@@ -28,9 +28,9 @@ class Row(msgspec.Struct, frozen=True):
     tests: str
 
 
-def lines_of_the_page() -> Iterator[str]:
-    """The page's lines, with what was broken joined again and without marks of lists."""
-    text = PAGE.read_text().replace("\\\n", "")
+def promised_lines() -> Iterator[str]:
+    """The lines of what is promised, with what was broken joined again and without marks of lists."""
+    text = PROMISES.read_text().replace("\\\n", "")
     for line in text.splitlines():
         bare = re.sub(r"^(?:•|\d+\.)\s+", "", line.strip())
         if bare:
@@ -39,7 +39,7 @@ def lines_of_the_page() -> Iterator[str]:
 
 def sentences() -> list[str]:
     found = []
-    for line in lines_of_the_page():
+    for line in promised_lines():
         if not HEADINGS.fullmatch(line):
             found += [line] if " | " in line else SENTENCE_END.split(line)
     return found
@@ -48,7 +48,7 @@ def sentences() -> list[str]:
 def rows() -> list[Row]:
     found = []
     for line in TABLE.read_text().splitlines():
-        if line.startswith("| ") and not line.startswith(("| The page says |", "| ---")):
+        if line.startswith("| ") and not line.startswith(("| What is said |", "| ---")):
             cells = re.split(r"(?<!\\) \| ", line.removeprefix("| ").removesuffix(" |"))
             assert len(cells) == 3, line
             found.append(Row(*(cell.strip().replace("\\|", "|") for cell in cells)))
@@ -67,12 +67,12 @@ def names_in(path: Path) -> set[str]:
     }
 
 
-def test_every_sentence_has_its_row_in_the_pages_order() -> None:
+def test_every_sentence_has_its_row_in_order() -> None:
     assert [row.sentence for row in rows()] == sentences()
 
 
-def test_the_page_has_its_sections() -> None:
-    headings = [line for line in lines_of_the_page() if HEADINGS.fullmatch(line)]
+def test_the_table_has_the_sections() -> None:
+    headings = [line for line in promised_lines() if HEADINGS.fullmatch(line)]
     told = [line.lstrip("# ") for line in TABLE.read_text().splitlines() if line.startswith("#")]
     assert [one for one in told if one in headings] == headings
 
