@@ -127,7 +127,7 @@ def _left_by_init(name: str) -> bool:
 
 
 def _remove_evaluation(folder: Path) -> str | None:
-    from herdr.repo.isolated import delete_tree
+    from herdr.repo.files import delete_tree
 
     try:
         delete_tree(folder)

@@ -61,8 +61,17 @@ def find_root(path: Path) -> Path:
         return Path(run_git(path, "rev-parse", "--show-toplevel").text)
     main = run_git(path, "worktree", "list", "--porcelain", "-z").fields
     if main[1] == "bare":
+        checkout = _around(Path(run_git(path, "rev-parse", "--show-toplevel").text))
+        if checkout is not None:
+            return find_root(checkout)
         raise UsageError(f"{path} is a worktree of a bare repo", fix="Use a clone with a checkout of its own.")
     return Path(main[0].removeprefix("worktree "))
+
+
+def _around(worktree: Path) -> Path | None:
+    """The checkout in whose `.worktrees` the worktree of a run lies, which hangs on a repository of its own."""
+    checkout = worktree.parent.parent
+    return checkout if worktree.parent.name == ".worktrees" and (checkout / ".git").exists() else None
 
 
 def common_dir(root: Path) -> Path:

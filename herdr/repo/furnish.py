@@ -11,8 +11,9 @@ from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
 from herdr.repo.checks import inside
+from herdr.repo.files import delete_tree
 from herdr.repo.git import run_git
-from herdr.repo.isolated import Isolated, delete_tree, exclude
+from herdr.repo.isolated import Isolated, exclude
 from herdr.repo.own import OwnRepository
 
 #: Copies beyond this, in bytes, multiply by the number of runs: such data belongs under `link`.

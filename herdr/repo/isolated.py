@@ -1,7 +1,7 @@
-"""A folder for an agent, or for a scoring: a worktree on a repository of its own, that borrows the person's objects.
+"""A folder for an agent or a scoring: a worktree on a repository of its own, that borrows the person's objects.
 
-Whatever is done there to refs, config, hooks, attributes, locks or objects stays there. The files of both are written
-by herdr, so that no git of herdr's ever opens a repository which somebody else has written to.
+Whatever is done there to refs, config, hooks, attributes, locks or objects stays there. The files of both are
+written by herdr, so that no git of herdr's ever opens a repository which somebody else has written to.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,15 +17,19 @@ from typing import Literal
 import msgspec
 
 from herdr.errors import HerdrError, RefusedError
-from herdr.repo.own import OwnRepository, write_repository
+from herdr.locking import open_lock, take_lock
+from herdr.repo.files import delete_entry, read_file, write_file
+from herdr.repo.own import Extras, OwnRepository, write_repository
 from herdr.repo.submodules import init_submodules
 
 #: Seconds; a checkout of 375,000 files takes 40 on an idle disk and several times that on a busy one.
 CHECKOUT_TIMEOUT = 1800.0
 #: The name of the worktree in its repository: there is only one.
 ADMIN = "worktree"
-#: Bytes of a file of git's that is read whole; none of them is longer.
-FILE_LIMIT = 64 * 1024
+#: Bytes of a file of excludes that are kept.
+EXCLUDE_LIMIT = 16 * 1024 * 1024
+#: Seconds to wait for whoever else makes or removes the very same folder.
+PATIENCE = 60.0
 
 #: What is wrong with a folder: it is not there; it is there and is not what herdr made.
 Fault = Literal["gone", "foreign"]
@@ -65,6 +68,7 @@ def create(
     branch: str | None,
     refs: Mapping[str, str] | None = None,
     hooks: Path | None = None,
+    remotes: bool = False,
 ) -> list[str]:
     """Make the repository and check out a commit, submodules too.
 
@@ -75,6 +79,7 @@ def create(
         branch: the branch that HEAD is on; None for a detached HEAD.
         refs: further refs that the repository has from the start, with their commits.
         hooks: a folder of hooks that run there; none by default.
+        remotes: whether it gets the person's remotes, to fetch from and to push to.
 
     Returns:
         What the worktree lacks, a sentence each.
@@ -83,19 +88,23 @@ def create(
         RefusedError: something is in the way.
         GitError: the commit cannot be checked out.
     """
-    finish(place, own)
-    for path in (place.repository, place.worktree):
-        if os.path.lexists(path):
-            raise RefusedError(f"{path} exists already", fix=f"look at what it is, then: mv {path} {path}.old")
-    with _noted(place, own):
-        _write_files(place, own, commit, branch, dict(refs or {}), hooks)
-        own.run(
-            *("read-tree", "-m", "-u", commit),
-            work_tree=place.worktree,
-            index=place.admin / "index",
-            timeout=CHECKOUT_TIMEOUT,
-        )
-        return init_submodules(place.worktree, own, root=own.root, common=own.common)
+    with _alone(place, own) as note:
+        for path in (place.repository, place.worktree):
+            if os.path.lexists(path):
+                raise RefusedError(
+                    f"{path} exists already", fix=f"look at what it is, then: mv {path} {path}.old"
+                )
+        _begin(note)
+        _make_folders(place, own)
+        try:
+            _write_files(place, own, commit, branch, dict(refs or {}), Extras(hooks=hooks, remotes=remotes))
+            warnings = _check_out(place, own, commit, note)
+        except BaseException:
+            _delete(place)
+            raise
+        finally:
+            _end(note)
+        return warnings
 
 
 def exclude(place: Isolated, patterns: Sequence[str]) -> None:
@@ -105,13 +114,11 @@ def exclude(place: Isolated, patterns: Sequence[str]) -> None:
         place: a whole worktree.
         patterns: gitignore patterns; those that are there already stay once.
     """
-    path = place.repository / "info/exclude"
-    lines = (read_file(path, limit=None) or b"").splitlines()
+    content = read_file(place.repository / "info/exclude", limit=EXCLUDE_LIMIT) or b""
+    lines = content.splitlines()
     missing = [line for line in map(os.fsencode, patterns) if line not in lines]
     if missing:
-        fresh = place.repository / "info" / f".herdr-{os.getpid()}"
-        fresh.write_bytes(b"\n".join([*lines, *missing, b""]))
-        fresh.replace(path)
+        write_file(place.repository, "info/exclude", b"\n".join([*lines, *missing, b""]))
 
 
 def check(place: Isolated) -> None:
@@ -123,7 +130,7 @@ def check(place: Isolated) -> None:
     Raises:
         NotOursError: one of them is gone, or somebody has put something else in its place.
     """
-    for path in (place.worktree, place.repository, place.admin):
+    for path in (place.worktree, place.repository, place.admin.parent, place.admin):
         try:
             found = os.lstat(path)
         except FileNotFoundError as error:
@@ -150,14 +157,15 @@ def remove(place: Isolated, own: OwnRepository) -> None:
     Raises:
         NotOursError: the folder is not the worktree that herdr made, so it stays.
     """
-    finish(place, own)
-    try:
-        check(place)
-    except NotOursError as error:
-        if os.path.lexists(place.worktree):
-            raise NotOursError(error.message, "foreign", fix=error.fix) from error
-    with _noted(place, own):
+    with _alone(place, own) as note:
+        try:
+            check(place)
+        except NotOursError as error:
+            if os.path.lexists(place.worktree):
+                raise NotOursError(error.message, "foreign", fix=error.fix) from error
+        _begin(note)
         _delete(place)
+        _end(note)
 
 
 def finish(place: Isolated, own: OwnRepository) -> None:
@@ -166,67 +174,62 @@ def finish(place: Isolated, own: OwnRepository) -> None:
     Args:
         place: whose note is looked for.
         own: where the notes are.
+
+    Raises:
+        HerdrError: somebody else is making or removing it at this moment.
     """
-    note = _note(place, own)
-    if note.exists():
-        _delete(place)
-        note.unlink()
+    if _note(place, own).exists():
+        with _alone(place, own):
+            pass
 
 
-def read_file(path: Path, *, limit: int | None = FILE_LIMIT) -> bytes | None:
-    """The content of one of git's files, read without following a link or waiting; None when it is none.
-
-    Args:
-        path: the file.
-        limit: how many bytes of it are read; None for all.
-    """
+def _make_folders(place: Isolated, own: OwnRepository) -> None:
+    place.worktree.parent.mkdir(parents=True, exist_ok=True)
+    if place.worktree.is_relative_to(own.root):
+        # Keeps them out of the person's `git status` without a line in their repository.
+        with contextlib.suppress(FileExistsError), (place.worktree.parent / ".gitignore").open("x") as file:
+            file.write("*\n")
+    place.repository.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(-1 if limit is None else limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-
-
-def delete_tree(path: Path) -> None:
-    """Delete a folder whole, never following a symlink, read-only folders (Go's module cache) included.
-
-    Args:
-        path: the folder; a missing one is fine.
-    """
-    try:
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        return
-    except PermissionError:
-        path.chmod(0o700)
-        for parent, folders, _ in os.walk(path):
-            for folder in folders:
-                if not Path(parent, folder).is_symlink():
-                    Path(parent, folder).chmod(0o700)
-        shutil.rmtree(path)
+        # Where somebody made one meanwhile, it is not ours to delete.
+        place.worktree.mkdir()
+    except FileExistsError as error:
+        raise RefusedError(f"{place.worktree} exists already", fix=f"look at it: ls {place.worktree}") from error
+    place.repository.mkdir(mode=0o700)
 
 
 def _write_files(
-    place: Isolated, own: OwnRepository, commit: str, branch: str | None, refs: dict[str, str], hooks: Path | None
+    place: Isolated, own: OwnRepository, commit: str, branch: str | None, refs: dict[str, str], extras: Extras
 ) -> None:
-    # The folder for the files first: it is refused where somebody made one meanwhile.
-    place.worktree.parent.mkdir(parents=True, exist_ok=True)
-    place.worktree.mkdir()
-    place.repository.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.repository.mkdir(mode=0o700)
     head = f"refs/heads/{branch}" if branch is not None else None
     if head is not None:
+        # git cannot have a branch whose name is a folder of another's.
+        refs = {name: sha for name, sha in refs.items() if not f"{head}/".startswith(f"{name}/")}
         refs[head] = commit
-    write_repository(
-        place.repository, own.common / "objects", own.snapshot, head=head or "refs/heads/none", hooks=hooks
-    )
+    snapshot = own.snapshot
+    objects = own.common / "objects"
+    write_repository(place.repository, objects, snapshot, head=head or "refs/heads/none", extras=extras)
     lines = "".join(f"{sha} {name}\n" for name, sha in sorted(refs.items()))
     (place.repository / "packed-refs").write_text(f"# pack-refs with: sorted \n{lines}")
     place.admin.mkdir(parents=True)
     (place.admin / "HEAD").write_text(f"ref: {head}\n" if head else f"{commit}\n")
+    if snapshot.sparse:
+        (place.admin / "info").mkdir()
+        (place.admin / "info/sparse-checkout").write_bytes(snapshot.sparse)
     for path, content in _links(place).items():
         path.write_bytes(os.fsencode(content) + b"\n")
+
+
+def _check_out(place: Isolated, own: OwnRepository, commit: str, note: int) -> list[str]:
+    # Should herdr be killed, git still holds the note's lock, so nobody deletes what it goes on writing.
+    own.run(
+        *("read-tree", "-m", "-u", commit),
+        work_tree=place.worktree,
+        index=place.admin / "index",
+        timeout=CHECKOUT_TIMEOUT,
+        keep_open=[note],
+    )
+    return init_submodules(place.worktree, own, root=own.root, common=own.common, keep_open=[note])
 
 
 def _note(place: Isolated, own: OwnRepository) -> Path:
@@ -236,18 +239,47 @@ def _note(place: Isolated, own: OwnRepository) -> Path:
 
 
 @contextlib.contextmanager
-def _noted(place: Isolated, own: OwnRepository) -> Iterator[None]:
-    """While it is made or removed, a note says that neither is whole; a failure deletes both."""
-    note = _note(place, own)
-    note.parent.mkdir(exist_ok=True)
-    note.touch()
+def _alone(place: Isolated, own: OwnRepository) -> Iterator[int]:
+    """Nobody else makes or removes this place meanwhile; what a killed one left is deleted first.
+
+    A note holds the lock, and says by not being empty that the place is not whole.
+    """
+    path = _note(place, own)
+    path.parent.mkdir(exist_ok=True)
+    note = _lock(path)
     try:
-        yield
-    except BaseException:
-        _delete(place)
-        note.unlink(missing_ok=True)
-        raise
-    note.unlink(missing_ok=True)
+        if os.fstat(note).st_size:
+            _delete(place)
+            _end(note)
+        yield note
+    finally:
+        if not os.fstat(note).st_size:
+            path.unlink(missing_ok=True)
+        os.close(note)
+
+
+def _lock(path: Path) -> int:
+    while True:
+        note = open_lock(path)
+        if not take_lock(note, PATIENCE):
+            os.close(note)
+            raise HerdrError(
+                f"another process is making or removing the folder of {path.name}",
+                fix=f"see who: fuser -v {path}",
+            )
+        # Whoever held it has deleted it: the lock of a deleted note keeps nobody out.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(note), path.stat()):
+                return note
+        os.close(note)
+
+
+def _begin(note: int) -> None:
+    os.pwrite(note, b"not whole\n", 0)
+
+
+def _end(note: int) -> None:
+    os.ftruncate(note, 0)
 
 
 def _links(place: Isolated) -> dict[Path, str]:
@@ -260,5 +292,5 @@ def _links(place: Isolated) -> dict[Path, str]:
 
 
 def _delete(place: Isolated) -> None:
-    delete_tree(place.worktree)
-    delete_tree(place.repository)
+    delete_entry(place.worktree)
+    delete_entry(place.repository)

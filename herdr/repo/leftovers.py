@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from herdr.repo.checks import SUBMODULE
-from herdr.repo.commits import Commit, read_commit, tree_of
-from herdr.repo.git import GitError
-from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated, check, read_file
+from herdr.repo.commits import Commit, read_commit
+from herdr.repo.files import delete_entry, is_folder, read_file, write_file
+from herdr.repo.git import Completed, GitError
+from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated, check
 from herdr.repo.own import OwnRepository
-from herdr.repo.refs_on_disk import read_refs
+from herdr.repo.refs_on_disk import BRANCHES, read_refs
 from herdr.repo.takeover import bring, existing
 
 #: Files in a worktree's part of its repository that say an operation was begun and not finished.
@@ -29,16 +29,23 @@ INTERRUPTED = {
 }
 #: Folders that are herdr's own in every run's worktree.
 OWN_FOLDERS = (".herdr",)
+#: Bytes of an index that are read; one of five million files has less.
+INDEX_LIMIT = 1024**3
+FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 
 
 class Leftovers(msgspec.Struct, frozen=True, kw_only=True):
     """What was found uncommitted.
 
-    `commit` holds it (None when there was nothing), `interrupted` names an operation that was begun and
-    not finished, `problems` says what could not be put into the commit.
+    Attributes:
+        commit: holds it; None when there was nothing.
+        stashed: whether it comes from a stash, so that the worktree's files are not the commit's.
+        interrupted: an operation that was begun and not finished.
+        problems: what could not be put into the commit, a sentence each.
     """
 
     commit: Commit | None
+    stashed: bool = False
     interrupted: str | None = None
     problems: tuple[str, ...] = ()
 
@@ -52,47 +59,71 @@ def interrupted(place: Isolated) -> str | None:
     return next((what for name, what in INTERRUPTED.items() if os.path.lexists(place.admin / name)), None)
 
 
-def is_dirty(place: Isolated, own: OwnRepository, exclude: Sequence[str] = ()) -> bool:
+def is_dirty(place: Isolated, own: OwnRepository, head: str | None, exclude: Sequence[str] = ()) -> bool:
     """Whether a worktree has uncommitted work.
 
     Args:
         place: the run's folder.
         own: the project's repository of herdr's own.
+        head: the commit that the worktree stands on; None for an orphan branch.
         exclude: what is in the worktree but not the agent's work, relative to it.
     """
-    head = read_refs(place).head
-    with _staged(place, own, head, exclude) as (_, tree, _problems):
-        return head is None or tree != tree_of(own, head)
+    with _staging(place, own, head, exclude) as staging:
+        return staging.tree() is not None
 
 
 def commit_leftovers(
-    place: Isolated, own: OwnRepository, message: str, *, exclude: Sequence[str] = (), stash: bool = True
+    place: Isolated, own: OwnRepository, message: str, *, head: str | None, exclude: Sequence[str] = ()
 ) -> Leftovers:
-    """Commit everything uncommitted in a run's worktree, on top of HEAD and never into an existing commit.
+    """Commit everything uncommitted in a run's worktree, on top of where it stands.
 
-    Only for a worktree whose agent has ended. The commit is made in herdr's own repository; `stand_on` puts the run's
-    HEAD onto it once it is pinned.
+    Only for a worktree whose agent has ended. The commit is made in herdr's own repository; `stand_on` puts the
+    run's HEAD onto it once it is pinned.
 
     Args:
         place: the run's folder.
         own: the project's repository of herdr's own.
         message: the commit's message.
+        head: the commit that the worktree stands on, which herdr's own repository has; None for an orphan branch.
         exclude: what is in the worktree but not the agent's work (`link` paths), relative to it.
-        stash: whether the newest stash is work, where nothing else is.
 
     Raises:
         NotOursError: the folder is not the worktree that herdr made.
         GitError: the work cannot be read.
     """
     check(place)
-    unfinished = interrupted(place)
-    refs = read_refs(place)
-    head = refs.head if refs.head is not None and existing(own, [refs.head]) else None
-    with _staged(place, own, head, exclude) as (_, tree, problems):
-        if head is not None and tree == tree_of(own, head):
-            return _stashed(place, own, refs.stash if stash else None, unfinished, problems)
-        commit = own.commit_tree(tree, parents=[head] if head else [], message=message)
-    return Leftovers(commit=read_commit(own, commit), interrupted=unfinished, problems=tuple(problems))
+    commit = None
+    with _staging(place, own, head, exclude) as staging:
+        tree = staging.tree()
+        if tree is not None:
+            commit = own.commit_tree(tree, parents=[head] if head else [], message=message)
+        problems = tuple(staging.problems)
+    found = read_commit(own, commit) if commit is not None else None
+    return Leftovers(commit=found, interrupted=interrupted(place), problems=problems)
+
+
+def commit_stash(place: Isolated, own: OwnRepository, message: str, stash: str) -> Leftovers:
+    """Make a commit of a stash, its untracked files too, on top of where it was made.
+
+    Args:
+        place: the run's folder.
+        own: the project's repository of herdr's own.
+        message: the commit's message.
+        stash: the full id of the stash.
+    """
+    problems = bring(place.repository, own, stash)
+    if not existing(own, [stash]):
+        return Leftovers(commit=None, problems=tuple(problems))
+    made = read_commit(own, stash)
+    with own.throw_away() as name:
+        index = Path(name) / "index"
+        own.run("read-tree", made.tree, index=index)
+        for untracked in made.parents[2:]:
+            entries = own.run("ls-tree", "-r", "-z", "--full-tree", untracked).out
+            own.run("update-index", "-z", "--index-info", index=index, input=entries)
+        tree = own.run("write-tree", index=index).text
+    commit = own.commit_tree(tree, parents=made.parents[:1], message=message)
+    return Leftovers(commit=read_commit(own, commit), stashed=True, problems=tuple(problems))
 
 
 def stand_on(place: Isolated, own: OwnRepository, commit: str) -> None:
@@ -107,177 +138,163 @@ def stand_on(place: Isolated, own: OwnRepository, commit: str) -> None:
         NotOursError: the folder is not the worktree that herdr made.
     """
     check(place)
-    refs = read_refs(place)
-    # Its owner has ended, killed perhaps in the middle of a git command.
-    for lock in ("index.lock", "HEAD.lock"):
-        (place.admin / lock).unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=own.path, prefix="stand-") as folder:
-        index = Path(folder) / "index"
+    clear_locks(place)
+    branch = read_refs(place).branch
+    with own.throw_away() as name:
+        index = Path(name) / "index"
         own.run("read-tree", commit, work_tree=place.worktree, index=index)
         own.run("update-index", "-q", "--refresh", work_tree=place.worktree, index=index, check=False)
-        _put(place.admin / "index", index.read_bytes())
+        if not is_usable(place):
+            delete_entry(place.admin / "index")
+        write_file(place.admin, "index", index.read_bytes())
     line = f"{commit}\n".encode()
-    if refs.branch is None or not refs.branch.startswith("refs/heads/"):
-        _put(place.admin / "HEAD", line)
-        return
-    ref = place.repository / refs.branch
-    Path(f"{ref}.lock").unlink(missing_ok=True)
-    try:
-        _make_folders(place.repository, ref.parent)
-        _put(ref, line)
-    except OSError:
-        # Something else is where the branch's file goes: a detached HEAD holds the work as well.
-        _put(place.admin / "HEAD", line)
-
-
-class _staged:  # noqa: N801 - a context manager, used as a function
-    """An index with all that is in the worktree: (its path, its tree, what could not be put into it)."""
-
-    def __init__(self, place: Isolated, own: OwnRepository, head: str | None, exclude: Sequence[str]) -> None:
-        self._place, self._own, self._head, self._exclude = place, own, head, exclude
-        self._folder = tempfile.TemporaryDirectory(dir=own.path, prefix="stage-")
-
-    def __enter__(self) -> tuple[Path, str, list[str]]:
+    if branch is not None and branch.startswith(BRANCHES):
         try:
-            index = Path(self._folder.name) / "index"
-            problems = _stage(self._place, self._own, index, self._head, self._exclude)
-            tree = self._own.run("write-tree", index=index).text
-        except BaseException:
-            self._folder.cleanup()
-            raise
-        return index, tree, problems
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+            write_file(place.repository, branch, line)
+        except OSError:
+            # Something else is where the branch's file goes: a detached HEAD holds the work as well.
+            branch = None
+    if branch is None or not branch.startswith(BRANCHES):
+        if is_folder(place.admin / "HEAD"):
+            delete_entry(place.admin / "HEAD")
+        write_file(place.admin, "HEAD", line)
 
 
-def _stage(
-    place: Isolated, own: OwnRepository, index: Path, head: str | None, exclude: Sequence[str]
-) -> list[str]:
-    forced = _start_index(place, own, index, head)
-    entries = list(_entries(place, own, index))
-    modules = [path for mode, _, path in entries if mode == SUBMODULE]
-    if modules:
-        # `git add` would run what the configuration of a nested repository names.
-        skip = ("update-index", "-z", "--skip-worktree", "--stdin")
-        own.run(*skip, work_tree=place.worktree, index=index, input=_lines(modules))
-    others = ("ls-files", "-z", "--others", "--exclude-standard")
-    untracked = own.run(*others, work_tree=place.worktree, index=index).fields
-    nested = [path.rstrip("/") for path in untracked if path.endswith("/")]
-    left_out = [f":(top,exclude,literal){path}" for path in (*OWN_FOLDERS, *_shared(place), *exclude, *nested)]
-    problems = [f"{path} is a git repo of its own and was left out" for path in nested]
-    add = ("add", "-A", "--ignore-errors", "--", ":(top)", *left_out)
-    problems += _try(own, place, index, *add)
-    if forced:
-        spec = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        there = [path for path in forced if os.path.lexists(place.worktree / path)]
-        if there:
-            literal = _lines([f":(top,literal){path}" for path in there])
-            problems += _try(own, place, index, "add", "-f", "--ignore-errors", *spec, input=literal)
-    # The agent may have staged them by itself.
-    drop = [path for path in (*OWN_FOLDERS, *_shared(place), *exclude)]
-    _restore(place, own, index, head, drop)
-    return problems
+def is_usable(place: Isolated) -> bool:
+    """Whether a worktree's index is a file at all, so that no git waits for ever on opening it.
 
-
-def _start_index(place: Isolated, own: OwnRepository, index: Path, head: str | None) -> list[str]:
-    """Begin with the agent's index, which knows what did not change; gives what it staged, to be added anew.
-
-    It may name objects that were not taken over, so whatever differs from HEAD is put back to that first.
+    Args:
+        place: the run's folder.
     """
-    content = _content(place.admin / "index")
-    if content is not None and head is not None:
-        index.write_bytes(content)
-        try:
-            changed = own.run(
-                "diff-index", "--cached", "--name-only", "-z", "--no-renames", head, index=index
-            ).fields
-            _restore(place, own, index, head, changed)
-            # A flag that hides changes is not the agent's to set.
-            own.run("update-index", "-z", "--no-assume-unchanged", "--stdin", work_tree=place.worktree, index=index,
-                    input=_lines(_hidden(own, index)))  # fmt: skip
-            own.run("update-index", "-z", "--no-skip-worktree", "--stdin", work_tree=place.worktree, index=index,
-                    input=_lines(_hidden(own, index)))  # fmt: skip
-        except GitError:
-            index.unlink(missing_ok=True)
-        else:
-            return changed
-    own.run("read-tree", *([head] if head else ["--empty"]), index=index)
-    return []
+    return read_file(place.admin / "index", limit=1) is not None
 
 
-def _hidden(own: OwnRepository, index: Path) -> list[str]:
-    listed = own.run("ls-files", "-v", "-z", index=index).fields
-    return [field[2:] for field in listed if field[0].islower() or field[0] == "S"]
+def clear_locks(place: Isolated) -> None:
+    """Delete the locks that a git left which was killed with its agent.
+
+    Args:
+        place: the run's folder, whose agent has ended.
+    """
+    delete_entry(place.admin / "index.lock")
+    for name in ("HEAD.lock", "packed-refs.lock", "config.lock"):
+        for folder in (place.admin, place.repository):
+            delete_entry(folder / name)
+    if is_folder(place.repository / "refs"):
+        for parent, _, names in os.walk(place.repository / "refs", followlinks=False):
+            for name in names:
+                if name.endswith(".lock"):
+                    delete_entry(Path(parent, name))
 
 
-def _restore(place: Isolated, own: OwnRepository, index: Path, head: str | None, paths: Sequence[str]) -> None:
-    """Put entries of the index back to what HEAD has."""
-    if not paths:
-        return
-    if head is None:
-        own.run("update-index", "-z", "--force-remove", "--stdin", work_tree=place.worktree, index=index,
-                input=_lines(paths))  # fmt: skip
-        return
-    spec = ("--pathspec-from-file=-", "--pathspec-file-nul")
-    literal = _lines([f":(top,literal){path}" for path in paths])
-    own.run("reset", "-q", *spec, head, work_tree=place.worktree, index=index, input=literal)
+@contextlib.contextmanager
+def _staging(place: Isolated, own: OwnRepository, head: str | None, exclude: Sequence[str]) -> Iterator[_Staging]:
+    with own.throw_away() as name:
+        yield _Staging(place, own, Path(name) / "index", head, exclude)
 
 
-def _entries(place: Isolated, own: OwnRepository, index: Path) -> Iterator[tuple[int, str, str]]:
-    for field in own.run("ls-files", "-s", "-z", work_tree=place.worktree, index=index).fields:
-        head, _, path = field.partition("\t")
-        mode, sha, _ = head.split(" ")
-        yield int(mode, 8), sha, path
+class _Staging:
+    """An index of herdr's own, into which all that is in the worktree is put."""
 
+    def __init__(
+        self, place: Isolated, own: OwnRepository, index: Path, head: str | None, exclude: Sequence[str]
+    ) -> None:
+        self.problems: list[str] = []
+        self._place, self._own, self._index, self._head = place, own, index, head
+        shared = ["workspace"] if (place.worktree / "workspace").is_symlink() else []
+        self._left_out = (*OWN_FOLDERS, *shared, *(path.rstrip("/") for path in exclude))
+        self._nested: list[str] = []
 
-def _shared(place: Isolated) -> list[str]:
-    return ["workspace"] if (place.worktree / "workspace").is_symlink() else []
+    def tree(self) -> str | None:
+        """The tree of the worktree; None when it is that of HEAD."""
+        staged = self._begin()
+        self._show_hidden()
+        if not self._changes() and not staged and self._head is not None:
+            return None
+        self._try("add", "-A", "--sparse", "--ignore-errors", paths=None)
+        # What the agent staged although it is ignored.
+        forced = [path for path in staged if os.path.lexists(self._place.worktree / path)]
+        self._try("add", "-f", "--sparse", "--ignore-errors", paths=forced)
+        tree = self._run("write-tree").text
+        if self._head is not None:
+            return tree if self._run("diff-tree", "--quiet", self._head, tree, check=False).code else None
+        return tree
 
+    def _begin(self) -> list[str]:
+        """Begin with the agent's index, which knows what did not change; gives what it staged, to be added anew.
 
-def _try(
-    own: OwnRepository, place: Isolated, index: Path, *command: str, input: bytes | None = None
-) -> list[str]:
-    done = own.run(
-        *command, work_tree=place.worktree, index=index, check=False, timeout=CHECKOUT_TIMEOUT, input=input
-    )
-    if done.code == 0:
+        It may name objects that were not taken over, so whatever differs from HEAD is put back to that first.
+        """
+        content = read_file(self._place.admin / "index", limit=INDEX_LIMIT)
+        if content is not None and self._head is not None:
+            self._index.write_bytes(content)
+            try:
+                names = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", self._head)
+                staged = self._run(*names).fields
+                if staged:
+                    literal = _lines([f":(top,literal){path}" for path in staged])
+                    self._run("reset", "-q", *FROM_STDIN, self._head, input=literal)
+            except GitError:
+                self._index.unlink(missing_ok=True)
+            else:
+                return [path for path in staged if not self._is_left_out(path)]
+        self._run("read-tree", *([self._head] if self._head else ["--empty"]))
+        if self._own.snapshot.sparse:
+            # Without an index nothing says which files the checkout leaves out, so none counts as deleted.
+            self._flag("--skip-worktree", self._run("ls-files", "-z", "--deleted").fields)
         return []
-    return [line for line in done.err.splitlines() if line.startswith(("error:", "fatal:"))]
 
+    def _show_hidden(self) -> None:
+        """Take away the flags that hide changes, which are not the agent's to set; no submodule is entered."""
+        hidden, modules = [], []
+        sparse = bool(self._own.snapshot.sparse)
+        for field in self._run("ls-files", "-v", "-s", "-z").fields:
+            head, _, path = field.partition("\t")
+            flag, mode, _, _ = head.split(" ")
+            if int(mode, 8) == SUBMODULE:
+                # `git add` would run what the configuration of a nested repository names.
+                modules.append(path)
+            elif flag.islower() or (
+                flag == "S" and not (sparse and not os.path.lexists(self._place.worktree / path))
+            ):
+                hidden.append(path)
+        self._flag("--no-assume-unchanged", hidden)
+        self._flag("--no-skip-worktree", hidden)
+        self._flag("--skip-worktree", modules)
 
-def _stashed(
-    place: Isolated, own: OwnRepository, stash: str | None, unfinished: str | None, problems: list[str]
-) -> Leftovers:
-    """A stash that is all that is left is work as well."""
-    commit = None
-    if stash is not None:
-        problems += bring(place.repository / "objects", own, [stash])
-        commit = read_commit(own, stash) if existing(own, [stash]) else None
-    return Leftovers(commit=commit, interrupted=unfinished, problems=tuple(problems))
+    def _changes(self) -> bool:
+        """Whether a file is new, changed or gone; notes the repositories that lie in the worktree."""
+        asked = ("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+        found = [path for path in self._run(*asked).fields if not self._is_left_out(path)]
+        self._nested = [path.rstrip("/") for path in found if path.endswith("/")]
+        self.problems += [f"{path} is a git repo of its own and was left out" for path in self._nested]
+        return len(found) > len(self._nested)
 
+    def _try(self, *command: str, paths: Sequence[str] | None) -> None:
+        """Add paths, or all; what cannot be read is told, and costs nothing else."""
+        if paths is not None and not paths:
+            return
+        wanted = [":(top)"] if paths is None else [f":(top,literal){path}" for path in paths]
+        spared = [f":(top,exclude,literal){path}" for path in (*self._left_out, *self._nested)]
+        done = self._run(*command, *FROM_STDIN, input=_lines([*wanted, *spared]), check=False)
+        if done.code:
+            self.problems += [line for line in done.err.splitlines() if line.startswith(("error:", "fatal:"))]
 
-def _content(path: Path) -> bytes | None:
-    return read_file(path, limit=None)
+    def _is_left_out(self, path: str) -> bool:
+        return any(path == one or path.startswith(f"{one}/") for one in self._left_out)
 
+    def _flag(self, flag: str, paths: Sequence[str]) -> None:
+        if paths:
+            self._run("update-index", "-z", flag, "--stdin", input=_lines(paths))
 
-def _put(path: Path, content: bytes) -> None:
-    fresh = path.with_name(f".herdr-{os.getpid()}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    fresh.replace(path)
-
-
-def _make_folders(top: Path, folder: Path) -> None:
-    """Make the folders down to one, through none that is a link."""
-    for parent in [*reversed(folder.relative_to(top).parents[:-1]), folder.relative_to(top)]:
-        path = top / parent
-        if path.is_symlink():
-            raise NotADirectoryError(path)
-        path.mkdir(exist_ok=True)
+    def _run(self, *command: str, input: bytes | None = None, check: bool = True) -> Completed:  # noqa: A002
+        return self._own.run(
+            *command,
+            work_tree=self._place.worktree,
+            index=self._index,
+            input=input,
+            check=check,
+            timeout=CHECKOUT_TIMEOUT,
+        )
 
 
 def _lines(paths: Sequence[str]) -> bytes:

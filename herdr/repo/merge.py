@@ -32,7 +32,7 @@ def merge_onto(own: OwnRepository, *, onto: str, commit: str, message: str) -> s
         return commit
     options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
     merged = own.run("merge-tree", *options, onto, commit, check=False)
-    if merged.code not in (0, 1):
+    if merged.code not in (0, 1) or not merged.fields:
         raise GitError(("merge-tree", onto, commit), own.path, merged.err.strip())
     tree, *paths = merged.fields
     if merged.code == 1:

@@ -12,7 +12,8 @@ from pathspec import GitIgnoreSpec
 
 from herdr.repo.checks import SUBMODULE, SYMLINK
 from herdr.repo.commits import changed_paths
-from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated, delete_tree
+from herdr.repo.files import delete_tree
+from herdr.repo.isolated import CHECKOUT_TIMEOUT, Isolated
 from herdr.repo.own import OwnRepository
 from herdr.repo.submodules import init_submodules
 

@@ -8,6 +8,8 @@ checks out here, with a configuration that was copied from the person's at `herd
 from __future__ import annotations
 
 import os
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,10 +17,15 @@ import msgspec
 
 from herdr.home import Home
 from herdr.repo.checks import common_dir
+from herdr.repo.files import delete_tree
 from herdr.repo.git import DEFAULT_TIMEOUT, Completed, run_git
 from herdr.repo.lock import repo_lock
 from herdr.repo.names import slug
-from herdr.repo.snapshot import FILE, Snapshot, take_snapshot
+from herdr.repo.snapshot import ATTRIBUTES, FILE, Snapshot, take_snapshot
+
+#: What the names of throw-away folders begin with, and the seconds after which a killed herdr has left one.
+THROW_AWAY = "tmp-"
+SWEEP_AGE = 24 * 3600
 
 #: No file outside the repository that git is run in may say how it works.
 CLOSED = {
@@ -37,8 +44,8 @@ class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
         path: its git folder.
         root: the person's checkout, whose objects it borrows.
         common: the git folder of that.
-        pins: what the names of the refs begin with that keep commits, here and in the person's repository; with the
-            id of the home in it, so that two homes cannot meet.
+        pins: what the names of the refs begin with that keep commits, here and in the person's repository; with
+            the id of the home in it, so that two homes cannot meet.
     """
 
     path: Path
@@ -85,6 +92,29 @@ class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
             keep_open=keep_open,
         )
 
+    def run_in_persons(
+        self,
+        *args: str,
+        input: bytes | None = None,  # noqa: A002
+        check: bool = True,
+    ) -> Completed:
+        """Run a command for refs in the person's git folder: none runs what the configuration there names.
+
+        Args:
+            args: the arguments after `git`.
+            input: what it reads from standard input.
+            check: raise when it exits non-zero.
+
+        Raises:
+            GitError: as `run_git`.
+        """
+        env = {"GIT_DIR": str(self.common), "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1"}
+        return run_git(self.common, *args, input=input, check=check, env=env)
+
+    def throw_away(self) -> tempfile.TemporaryDirectory[str]:
+        """A folder for the time of one call, on the same file system."""
+        return tempfile.TemporaryDirectory(dir=self.path, prefix=THROW_AWAY)
+
     def identity(self) -> tuple[str, ...]:
         """Settings that let git commit here: none where the person configured a name and an address."""
         known = dict(self.snapshot.config)
@@ -121,13 +151,11 @@ def open_own(path: Path, root: Path, pins: str) -> OwnRepository:
         HerdrError: the checkout cannot be read, or the home cannot be written.
     """
     own = OwnRepository(path=path, root=root, common=common_dir(root), pins=pins)
-    if not (path / FILE).is_file() or not _borrows(own):
+    if not _is_whole(own):
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         with repo_lock(path):
-            write_repository(
-                path, own.common / "objects", snapshot := take_snapshot(root), head="refs/heads/none"
-            )
-            _write_snapshot(own, snapshot)
+            if not _is_whole(own):
+                _renew(own, take_snapshot(root))
     return own
 
 
@@ -150,13 +178,41 @@ def refresh(own: OwnRepository) -> list[str]:
     """
     before, now = own.snapshot, take_snapshot(own.root)
     with repo_lock(own.path):
-        write_repository(own.path, own.common / "objects", now, head="refs/heads/none")
-        _write_snapshot(own, now)
+        _renew(own, now)
+    _sweep(own)
     return now.changes_since(before)
 
 
+def _renew(own: OwnRepository, snapshot: Snapshot) -> None:
+    write_repository(own.path, own.common / "objects", snapshot, head="refs/heads/none")
+    if not (own.path / FILE).is_file():
+        _recall_pins(own)
+    # Last: with it, the repository is whole.
+    _write(own.path / FILE, msgspec.json.encode(snapshot))
+
+
+def _sweep(own: OwnRepository) -> None:
+    """Delete the throw-away folders that a killed herdr left; one that is in use is younger."""
+    old = time.time() - SWEEP_AGE
+    for path in own.path.iterdir():
+        if path.name.startswith(THROW_AWAY) and path.stat().st_mtime < old:
+            delete_tree(path)
+
+
+class Extras(msgspec.Struct, frozen=True, kw_only=True):
+    """What a repository has beyond how files and commits are made.
+
+    Attributes:
+        hooks: a folder of hooks that run in it; none by default.
+        remotes: whether it has the person's remotes.
+    """
+
+    hooks: Path | None = None
+    remotes: bool = False
+
+
 def write_repository(
-    path: Path, objects: Path, snapshot: Snapshot, *, head: str, hooks: Path | None = None
+    path: Path, objects: Path, snapshot: Snapshot, *, head: str, extras: Extras | None = None
 ) -> None:
     """Write the files of a bare repository that borrows another one's objects; git itself is not run.
 
@@ -165,16 +221,27 @@ def write_repository(
         objects: the object folder that it borrows, which it never writes to.
         snapshot: the configuration that it gets.
         head: the ref that its HEAD names.
-        hooks: a folder of hooks that run in it; none by default.
+        extras: hooks and remotes; none by default.
     """
+    extras = extras or Extras()
     for folder in ("objects/info", "objects/pack", "refs/heads", "info", "hooks"):
         (path / folder).mkdir(parents=True, exist_ok=True)
-    _write(path / "objects/info/alternates", os.fsencode(objects) + b"\n")
-    _write(path / "config", snapshot.config_file(hooks or path / "hooks").encode("utf-8", "surrogateescape"))
-    _write(path / "info/attributes", snapshot.attributes)
-    _write(path / "info/exclude", snapshot.exclude)
-    if snapshot.shallow:
-        _write(path / "shallow", snapshot.shallow)
+    config = snapshot.config_file(path, extras.hooks or path / "hooks", remotes=extras.remotes)
+    files = {
+        "objects/info/alternates": os.fsencode(objects) + b"\n",
+        "config": config.encode("utf-8", "surrogateescape"),
+        ATTRIBUTES: snapshot.attributes_file,
+        "info/attributes": snapshot.attributes,
+        "info/exclude": snapshot.exclude,
+        "info/sparse-checkout": snapshot.sparse,
+        "shallow": snapshot.shallow,
+    }
+    for name, content in files.items():
+        # Empty files of these two would mean something.
+        if content or name not in ("info/sparse-checkout", "shallow"):
+            _write(path / name, content)
+        else:
+            (path / name).unlink(missing_ok=True)
     # Last: a folder without HEAD is no repository, so a half-made one is not taken for a whole one.
     _write(path / "HEAD", f"ref: {head}\n".encode())
 
@@ -182,20 +249,17 @@ def write_repository(
 def _recall_pins(own: OwnRepository) -> None:
     """A home that lost this repository finds its pins in the person's, which has their commits."""
     prefix = own.pins.rpartition("/")[0]
-    listed = run_git(own.common, "for-each-ref", "--format=update %(refname) %(objectname)", prefix).out
+    listed = own.run_in_persons("for-each-ref", "--format=update %(refname) %(objectname)", prefix).out
     if listed:
         own.run("update-ref", "--stdin", input=listed)
 
 
-def _borrows(own: OwnRepository) -> bool:
+def _is_whole(own: OwnRepository) -> bool:
     try:
-        return (own.path / "objects/info/alternates").read_bytes() == os.fsencode(own.common / "objects") + b"\n"
+        borrowed = (own.path / "objects/info/alternates").read_bytes()
     except FileNotFoundError:
         return False
-
-
-def _write_snapshot(own: OwnRepository, snapshot: Snapshot) -> None:
-    _write(own.path / FILE, msgspec.json.encode(snapshot))
+    return borrowed == os.fsencode(own.common / "objects") + b"\n" and (own.path / FILE).is_file()
 
 
 def _write(path: Path, content: bytes) -> None:

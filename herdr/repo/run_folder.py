@@ -7,19 +7,19 @@ launched in, committed or removed; the commits in the run's repository count all
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from herdr.repo import isolated, leftovers, takeover
 from herdr.repo.commits import Commit, read_commits
-from herdr.repo.git import run_git
+from herdr.repo.files import delete_entry, read_file
 from herdr.repo.isolated import Isolated, NotOursError
 from herdr.repo.leftovers import Leftovers
 from herdr.repo.own import OwnRepository
 from herdr.repo.refs import pinned
-from herdr.repo.refs_on_disk import read_refs, version
+from herdr.repo.refs_on_disk import BRANCHES, Refs, read_refs, version
 from herdr.repo.takeover import existing
 
 #: Marks a commit that herdr made of what an agent left uncommitted.
@@ -37,6 +37,7 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         branch: the branch that it starts on; None for a detached HEAD.
         link: paths in the worktree that are not the agent's work, relative to it.
         hooks: the folder of hooks that run for the agent's git; none by default.
+        remotes: whether the agent's git has the person's remotes.
     """
 
     name: str
@@ -46,6 +47,7 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None
     link: tuple[str, ...] = ()
     hooks: Path | None = None
+    remotes: bool = False
 
     def make(self) -> list[str]:
         """Make the folder, or make sure that the one that is there is ours; says what it lacks.
@@ -64,10 +66,19 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
                 raise
         else:
             return []
-        tip, branch = self._stand()
-        isolated.delete_tree(self.place.repository)
+        tip, branch = self._next_start()
+        if self.base not in pinned(self.own).values():
+            # It may be on no branch of the person's any more: a pin has it outlive a `git gc` there.
+            self._pin({f"{self.own.pins}{self.name}/base": self.base})
+        delete_entry(self.place.repository)
         return isolated.create(
-            self.place, self.own, commit=tip, branch=branch, refs=self._refs_of_the_person(), hooks=self.hooks
+            self.place,
+            self.own,
+            commit=tip,
+            branch=branch,
+            refs=self._refs_of_the_person(),
+            hooks=self.hooks,
+            remotes=self.remotes,
         )
 
     def check(self) -> None:
@@ -88,23 +99,26 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             since: when the run started, in seconds since the epoch.
         """
+        refs = read_refs(self.place)
         pins = pinned(self.own)
-        mine = {sha for name, sha in pins.items() if name.startswith(f"{self.name}/")}
-        others = [sha for sha in pins.values() if sha not in mine]
+        mine = [sha for name, sha in pins.items() if self._is_mine(name)]
+        # Often nothing is new: HEAD has moved to where it stood before.
+        if not set(refs.commits) - {self.base, *mine}:
+            return list(refs.problems)
+        others = [sha for name, sha in pins.items() if not self._is_mine(name)]
         known = [self.base, *others, *self._refs_of_the_person().values()]
-        taken = takeover.take_over(self.place, self.own, known=known, since=since)
-        fresh = [commit for commit in taken.commits if commit.sha not in mine]
-        self._pin(len(mine), fresh)
+        taken = takeover.take_over(self.place, self.own, refs, known=known, since=since)
+        self._keep(mine, [commit for commit in taken.commits if commit.sha not in mine])
         return list(taken.problems)
 
     def commits(self) -> list[Commit]:
         """The run's commits that were taken over, in order of time."""
-        shas = list(pinned(self.own, f"{self.name}/").values())
-        mine = set(existing(self.own, shas))
+        mine = self._mine()
         if not mine:
             return []
-        found = read_commits(self.own, [*mine, f"^{self.base}"])
-        return sorted((one for one in found if one.sha in mine), key=lambda one: one.committed)
+        found = {one.sha: one for one in read_commits(self.own, [*mine, f"^{self.base}"])}
+        # One whose pin comes later is younger where the clock says the same.
+        return sorted((found[sha] for sha in mine if sha in found), key=lambda one: one.committed)
 
     def recover(self, agent: str) -> Leftovers:
         """Commit what an ended agent left uncommitted, separately, and put the run's HEAD on it.
@@ -115,14 +129,22 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             NotOursError: the folder is not the worktree that herdr made.
         """
+        self.check()
         message = f"Uncommitted work of {agent}\n\n{RECOVERED}: {agent}"
-        # A stash counts only when nothing else is there.
-        left = leftovers.commit_leftovers(
-            self.place, self.own, message, exclude=self.link, stash=not self.commits()
-        )
+        refs, mine = read_refs(self.place), self._mine()
+        head = self._head(refs, mine)
+        left = leftovers.commit_leftovers(self.place, self.own, message, head=head, exclude=self.link)
+        if left.commit is None and refs.stash is not None and not mine:
+            # It counts only when nothing else is there.
+            left = leftovers.commit_stash(self.place, self.own, message, refs.stash)
         if left.commit is not None:
-            self._pin(len(pinned(self.own, f"{self.name}/")), [left.commit])
+            self._keep(mine, [left.commit])
+        if left.commit is not None and not left.stashed:
             leftovers.stand_on(self.place, self.own, left.commit.sha)
+        elif head is not None and (refs.head != head or not leftovers.is_usable(self.place)):
+            leftovers.stand_on(self.place, self.own, head)
+        else:
+            leftovers.clear_locks(self.place)
         return left
 
     def removable(self) -> str | None:
@@ -136,7 +158,8 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         unfinished = leftovers.interrupted(self.place)
         if unfinished is not None:
             return f"a {unfinished} in it is not finished"
-        if leftovers.is_dirty(self.place, self.own, self.link):
+        head = self._head(read_refs(self.place), self._mine())
+        if leftovers.is_dirty(self.place, self.own, head, self.link):
             return "it has uncommitted work"
         return None
 
@@ -148,29 +171,57 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         """
         isolated.remove(self.place, self.own)
 
-    def _pin(self, count: int, commits: Sequence[Commit]) -> None:
-        names = (f"{self.own.pins}{self.name}/{count + n}-{one.sha[:12]}" for n, one in enumerate(commits, 1))
-        takeover.pin(self.own, dict(zip(names, (one.sha for one in commits), strict=True)))
+    def _is_mine(self, pin: str) -> bool:
+        return pin.startswith(f"{self.name}/") and pin != f"{self.name}/base"
 
-    def _stand(self) -> tuple[str, str | None]:
-        """The commit, and the branch, that the next start goes on from."""
+    def _mine(self) -> list[str]:
+        """The run's commits by their pins, in the order in which they were pinned."""
+        pins = {name: sha for name, sha in pinned(self.own, f"{self.name}/").items() if self._is_mine(name)}
+        return [pins[name] for name in sorted(pins, key=_number)]
+
+    def _keep(self, mine: Sequence[str], commits: Sequence[Commit]) -> None:
+        names = (f"{self.own.pins}{self.name}/{len(mine) + n}-{one.sha[:12]}" for n, one in enumerate(commits, 1))
+        self._pin(dict(zip(names, (one.sha for one in commits), strict=True)), mine)
+
+    def _pin(self, pins: Mapping[str, str], mine: Sequence[str] = ()) -> None:
+        takeover.pin(self.own, pins, known=[self.base, *mine])
+
+    def _head(self, refs: Refs, mine: Sequence[str]) -> str | None:
+        """The commit that the worktree's files are compared with; None on an orphan branch."""
+        if refs.head is not None and existing(self.own, [refs.head]):
+            return refs.head
+        deleted = refs.branch is None or refs.branch == f"{BRANCHES}{self.branch}"
+        # Its own branch was deleted, or HEAD cannot be read or taken over: the work goes on from what is known.
+        return (mine[-1] if mine else self.base) if refs.head is not None or deleted else None
+
+    def _next_start(self) -> tuple[str, str | None]:
+        """The commit, and the branch, that the next start goes on from where the folder is gone."""
         refs = read_refs(self.place)
-        branch = refs.branch.removeprefix("refs/heads/") if refs.branch is not None else None
-        head = [refs.head] if refs.head is not None else []
-        for sha in [*head, *(one.sha for one in reversed(self.commits()))]:
-            if existing(self.own, [sha]):
-                return sha, branch if refs.head == sha else self.branch
-        return self.base, self.branch
+        if refs.head is not None and existing(self.own, [refs.head]):
+            return refs.head, refs.branch.removeprefix(BRANCHES) if refs.branch is not None else None
+        mine = self._mine()
+        return (mine[-1] if mine else self.base), self.branch
 
     def _refs_of_the_person(self) -> dict[str, str]:
         """The person's tags and default branch: they come along, and are never brought back."""
-        names = ("refs/tags", f"refs/heads/{self._default_branch()}")
-        listed = run_git(self.own.common, "for-each-ref", "--format=%(objectname) %(refname)", *names).text
+        branches = dict.fromkeys((self._default_branch(), "main", "master"))
+        names = ["refs/tags", *(f"{BRANCHES}{branch}" for branch in branches)]
+        if self.remotes:
+            names.append("refs/remotes")
+        listed = self.own.run_in_persons("for-each-ref", "--format=%(objectname) %(refname)", *names).text
         pairs = (line.split(" ", 1) for line in listed.splitlines())
         return {name: sha for sha, name in pairs}
 
     def _default_branch(self) -> str:
-        head = isolated.read_file(self.own.common / "HEAD") or b""
-        return (
-            os.fsdecode(head.removeprefix(b"ref: refs/heads/").strip()) if head.startswith(b"ref: ") else "main"
-        )
+        head = os.fsdecode(read_file(self.own.common / "HEAD") or b"").strip()
+        if head == "ref: refs/heads/.invalid":
+            # Where refs are kept in tables, the file says nothing.
+            head = f"ref: {self.own.run_in_persons('symbolic-ref', '-q', 'HEAD', check=False).text}"
+        branch = head.removeprefix(f"ref: {BRANCHES}")
+        return branch if branch != head and branch else "main"
+
+
+def _number(pin: str) -> int:
+    """The place of a pin among its run's: `run-7/12-0123456789ab` is the twelfth."""
+    first = pin.rpartition("/")[2].partition("-")[0]
+    return int(first) if first.isdigit() else 0

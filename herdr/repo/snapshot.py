@@ -1,7 +1,7 @@
 """What of the person's git configuration holds for herdr and for agents, as it was at `herdr up`.
 
-Only keys that say how files and commits are made are taken: a configuration can name programs for nearly everything
-else. Filters and merge drivers are programs too, but without them the files would not be the person's own.
+Only keys that say how files and commits are made are taken: a configuration can name programs for nearly
+everything else. Filters and merge drivers are programs too, but without them the files would not be the person's.
 """
 
 from __future__ import annotations
@@ -18,23 +18,37 @@ from herdr.repo.git import run_git
 
 #: In the git folder of herdr's own repository.
 FILE = "snapshot.json"
+#: There too: what the person's own file of attributes says, which yields to the repo's `.gitattributes`.
+ATTRIBUTES = "attributes"
 
-#: Keys that are taken over, as git lists them: section and name in lower case, what stands between as it is written.
+#: Keys that are taken over, as git lists them: section and name in lower case, the rest as it is written.
 TAKEN = re.compile(
     r"""
     user\.(name|email)
     | core\.(autocrlf|eol|filemode|symlinks|ignorecase|precomposeunicode|bigfilethreshold|compression
-        |quotepath|commentchar|whitespace|longpaths|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone)
+        |sharedrepository|quotepath|commentchar|whitespace|longpaths|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone)
     | i18n\.(commitencoding|logoutputencoding)
     | filter\..*\.(clean|smudge|process|required)
     | merge\.(renames|directoryrenames|renamelimit|conflictstyle|.*\.(name|driver|recursive))
     | diff\.(renames|renamelimit|algorithm)
-    | lfs\..* | submodule\..*\.(url|active)
+    | lfs\.(?!storage$).* | submodule\..*\.(url|active)
     | extensions\.(objectformat|partialclone)
     | remote\..*\.(promisor|partialclonefilter)
     """,
     re.VERBOSE,
 )
+#: The keys that say where remotes are; what programs they need is not taken.
+REMOTES = re.compile(r"remote\..*\.(url|pushurl|fetch|tagopt)")
+#: What the other parts of a snapshot are called where they changed.
+FILES = {
+    "attributes": "git's attributes (info/attributes)",
+    "attributes_file": "git's attributes (core.attributesFile)",
+    "exclude": "git's excludes (info/exclude, core.excludesFile)",
+    "sparse": "which files a sparse checkout has",
+    "shallow": "how deep the clone is (shallow)",
+    "replaced": "replaced objects (git replace), which herdr never obeys",
+    "grafts": "grafts, which herdr never obeys",
+}
 #: What is said of a value that may be a secret or a command: only that it differs.
 SHOWN_KEYS = re.compile(r"(core|user|i18n|merge|diff)\.[^.]*")
 
@@ -44,48 +58,64 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         config: keys and values in git's order; a key may come more than once.
-        attributes: what `core.attributesFile` and `.git/info/attributes` say.
+        attributes: what `.git/info/attributes` says.
+        attributes_file: what `core.attributesFile` says.
         exclude: what `core.excludesFile` and `.git/info/exclude` say.
+        sparse: which files a sparse checkout has.
         shallow: the commits that a shallow clone ends at.
         replaced: refs of replaced objects, with what they name: never obeyed, and told when they change.
         grafts: whether there is a grafts file: never obeyed.
         promisor: for a partial clone, the URL of each remote that has the missing objects.
+        remotes: where the person's remotes are, and what is fetched from them.
     """
 
     config: tuple[tuple[str, str], ...]
     attributes: bytes = b""
+    attributes_file: bytes = b""
     exclude: bytes = b""
+    sparse: bytes = b""
     shallow: bytes = b""
     replaced: tuple[str, ...] = ()
     grafts: bool = False
     promisor: tuple[tuple[str, str], ...] = ()
+    remotes: tuple[tuple[str, str], ...] = ()
 
-    def config_file(self, hooks: Path) -> str:
+    def config_file(self, folder: Path, hooks: Path, *, remotes: bool = False) -> str:
         """The configuration as a file of git's.
 
         Args:
+            folder: the git folder that it is for.
             hooks: the folder whose hooks run.
+            remotes: whether the person's remotes are in it.
         """
         version = 1 if any(key.startswith("extensions.") for key, _ in self.config) else 0
+        partial = {key.removesuffix(".url"): None for key, _ in self.promisor}
+        # What is missing in a partial clone is fetched; nothing is ever pushed there without being asked for.
+        closed = [(f"{remote}.pushurl", "/dev/null") for remote in partial]
         lines = [
             *_entry("core.repositoryformatversion", str(version)),
             *_entry("core.bare", "true"),
             *_entry("core.logAllRefUpdates", "true"),
             *_entry("core.hooksPath", str(hooks)),
+            *_entry("core.attributesFile", str(folder / ATTRIBUTES)),
+            *_entry("core.excludesFile", os.devnull),
             *_entry("core.fsmonitor", "false"),
             *_entry("gc.auto", "0"),
             *_entry("maintenance.auto", "false"),
             *_entry("commit.gpgSign", "false"),
             *_entry("tag.gpgSign", "false"),
         ]
-        for key, value in (*self.config, *self.promisor):
+        for key, value in (*self.config, *(self.remotes if remotes else (*self.promisor, *closed))):
             lines += _entry(key, value)
         return "\n".join([*lines, ""])
 
     def format_lines(self) -> bytes:
         """The part of the configuration that says how objects are stored, for a throw-away git folder."""
         kept = [
-            line for key, value in self.config if key == "extensions.objectformat" for line in _entry(key, value)
+            line
+            for key, value in self.config
+            if key in ("extensions.objectformat", "core.sharedrepository")
+            for line in _entry(key, value)
         ]
         return "\n".join([*kept, ""]).encode()
 
@@ -95,22 +125,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             before: the earlier one.
         """
-        return [
-            *_config_changes(before.config + before.promisor, self.config + self.promisor),
-            *(
-                ["git's attributes (info/attributes, core.attributesFile)"]
-                if before.attributes != self.attributes
-                else []
-            ),
-            *(["git's excludes (info/exclude, core.excludesFile)"] if before.exclude != self.exclude else []),
-            *(["how deep the clone is (shallow)"] if before.shallow != self.shallow else []),
-            *(
-                ["replaced objects (git replace), which herdr never obeys"]
-                if before.replaced != self.replaced
-                else []
-            ),
-            *(["grafts, which herdr never obeys"] if before.grafts != self.grafts else []),
-        ]
+        config, was = self.config + self.remotes, before.config + before.remotes
+        return [*_config_changes(was, config), *(words for name, words in FILES.items()
+                if getattr(self, name) != getattr(before, name))]  # fmt: skip
 
 
 def take_snapshot(root: Path) -> Snapshot:
@@ -128,15 +145,20 @@ def take_snapshot(root: Path) -> Snapshot:
     partial = {key.rsplit(".", 1)[0] for key, value in config if key.endswith(".promisor") and value == "true"}
     return Snapshot(
         config=config,
-        attributes=_joined(
-            _configured(listed, root, "core.attributesfile", "attributes"), common / "info/attributes"
-        ),
+        attributes=_content(common / "info/attributes"),
+        attributes_file=_content(_configured(listed, root, "core.attributesfile", "attributes")),
         exclude=_joined(_configured(listed, root, "core.excludesfile", "ignore"), common / "info/exclude"),
+        sparse=_content(common / "info/sparse-checkout") if _is_sparse(config) else b"",
         shallow=_content(common / "shallow"),
         replaced=tuple(run_git(root, "for-each-ref", "refs/replace").text.splitlines()),
         grafts=(common / "info/grafts").exists(),
         promisor=tuple((key, value) for key, value in listed if key.endswith(".url") and key[:-4] in partial),
+        remotes=tuple((key, value) for key, value in listed if REMOTES.fullmatch(key)),
     )
+
+
+def _is_sparse(config: Sequence[tuple[str, str]]) -> bool:
+    return dict(config).get("core.sparsecheckout", "false").lower() in ("", "true", "yes", "on", "1")
 
 
 def _configured(listed: Sequence[tuple[str, str]], root: Path, key: str, default: str) -> Path:

@@ -8,32 +8,29 @@ name anew and refuses what is broken or incomplete. Only what arrived is looked 
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from herdr.repo.commits import Commit, read_commits
-from herdr.repo.git import GitError, run_git
 from herdr.repo.isolated import Isolated
+from herdr.repo.lending import LendError, lend
+from herdr.repo.lfs import bring_media
 from herdr.repo.own import CLOSED, OwnRepository
-from herdr.repo.refs_on_disk import read_refs
+from herdr.repo.refs_on_disk import Refs
+from herdr.repo.sending import Side, send
 
-#: Seconds, and bytes of packed objects, that one takeover may take.
+#: Seconds that one takeover may take, however much of it is broken.
 DEADLINE = 300.0
-SIZE_LIMIT = 2 * 1024**3
 #: How many commits of one run are taken over at most; a run that makes more is told so.
 MOST = 500
-PACK = ("pack-objects", "--revs", "--thin", "--stdout", "-q")
-UNPACK = ("index-pack", "--stdin", "--strict", "--fix-thin", f"--max-input-size={SIZE_LIMIT}")
+#: How many broken commits are named.
+NAMED = 20
 #: The throw-away git folder: nothing in it but what reads objects.
 BARE = b"""[core]
-\trepositoryformatversion = 0
+\trepositoryformatversion = 1
 \tbare = true
 \tcommitGraph = false
 \tmultiPackIndex = false
@@ -41,6 +38,8 @@ BARE = b"""[core]
 \tuseBitmaps = false
 \tthreads = 1
 """
+#: In a partial clone, git must not fetch what an agent's repository lacks.
+NO_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +54,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def take_over(place: Isolated, own: OwnRepository, *, known: Sequence[str], since: int) -> Taken:
+def take_over(place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequence[str], since: int) -> Taken:
     """Bring over every commit that HEAD or a branch of a run's repository stands on, or has stood on.
 
     A commit is the run's when nothing that was there before reaches it, and it was made since the run started:
@@ -64,18 +63,23 @@ def take_over(place: Isolated, own: OwnRepository, *, known: Sequence[str], sinc
     Args:
         place: the run's folder; it need not be whole, its repository's files are enough.
         own: the project's repository of herdr's own.
-        known: commits whose history is not the run's: its base, what other runs' pins keep, the person's branches
-            and tags. Those that herdr's own repository does not have are passed over.
+        refs: what the refs there say.
+        known: commits, or tags, whose history is not the run's: its base, what other runs' pins keep, the
+            person's branches and tags. Those that herdr's own repository does not have are passed over.
         since: when the run started, in seconds since the epoch.
 
     Returns:
         All of the run's commits, those that were taken over earlier among them.
     """
-    refs = read_refs(place)
-    wanted = list(dict.fromkeys(sha for sha in (refs.head, *refs.tips, *refs.stood_on) if sha is not None))
-    problems = [*refs.problems, *bring(place.repository / "objects", own, wanted, known)]
-    have = existing(own, wanted)
-    commits = read_commits(own, [*have, *(f"^{sha}" for sha in existing(own, known))]) if have else []
+    wanted = refs.commits
+    there = _there(own, [*wanted, *known])
+    before = [sha for sha in dict.fromkeys(known) if sha in there]
+    problems = list(refs.problems)
+    if missing := [sha for sha in wanted if sha not in there]:
+        problems += _bring(place.repository, own, missing, before)
+        there |= _there(own, missing)
+    have = [sha for sha in wanted if there.get(sha) == "commit"]
+    commits = read_commits(own, [*have, *(f"^{sha}" for sha in before)]) if have else []
     early = [one for one in commits if one.committed < since and one.sha in refs.stood_on]
     if early:
         problems.append(
@@ -87,24 +91,15 @@ def take_over(place: Isolated, own: OwnRepository, *, known: Sequence[str], sinc
     return Taken(commits=tuple(mine[-MOST:]), problems=tuple(problems))
 
 
-def bring(objects: Path, own: OwnRepository, tips: Sequence[str], known: Iterable[str] = ()) -> list[str]:
-    """Copy commits with all that they need; says of each that could not be copied why.
+def bring(repository: Path, own: OwnRepository, commit: str) -> list[str]:
+    """Copy a commit with all that it needs into herdr's own repository; says why when that cannot be done.
 
     Args:
-        objects: the object folder that has them.
-        own: where they are copied to.
-        tips: full ids of commits.
-        known: commits that are there already, with their history.
+        repository: a run's repository, which has it.
+        own: where it is copied to.
+        commit: its full id.
     """
-    missing = [sha for sha in tips if sha not in set(existing(own, tips))]
-    if not missing:
-        return []
-    bases = existing(own, known)
-    if _copy(objects, own, missing, bases) is None:
-        return []
-    # One that is broken must not cost the others.
-    said = {sha: _copy(objects, own, [sha], bases) for sha in missing}
-    return [f"commit {sha[:12]} could not be taken over: {why}" for sha, why in said.items() if why is not None]
+    return [] if existing(own, [commit]) else _bring(repository, own, [commit], own_pins(own))
 
 
 def existing(own: OwnRepository, shas: Iterable[str]) -> list[str]:
@@ -114,133 +109,106 @@ def existing(own: OwnRepository, shas: Iterable[str]) -> list[str]:
         own: the repository.
         shas: full ids.
     """
-    asked = list(dict.fromkeys(shas))
-    if not asked:
-        return []
-    said = own.run("cat-file", "--batch-check=%(objecttype)", input="".join(f"{sha}\n" for sha in asked).encode())
-    return [sha for sha, kind in zip(asked, said.text.splitlines(), strict=True) if kind == "commit"]
+    return [sha for sha, kind in _there(own, shas).items() if kind == "commit"]
 
 
-def pin(own: OwnRepository, pins: Mapping[str, str]) -> None:
-    """Keep commits, in herdr's own repository and in the person's, each under a ref; doing it again is fine.
+def own_pins(own: OwnRepository) -> list[str]:
+    """The commits that herdr's own repository keeps, of this home's projects in the person's repository.
 
-    The person's repository gets the objects that it lacks, and these refs: no tags, no FETCH_HEAD, no maintenance,
-    and no program that its configuration names.
+    Args:
+        own: the project's repository of herdr's own.
+    """
+    return own.run("for-each-ref", "--format=%(objectname)", "refs/piloop").text.split()
+
+
+def pin(own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None = None) -> None:
+    """Keep commits, in the person's repository and in herdr's own, each under a ref; doing it again is fine.
+
+    The person's repository gets the objects that it lacks, and these refs: no tags, no FETCH_HEAD, no
+    maintenance, and no program that its configuration names.
 
     Args:
         own: the project's repository of herdr's own; it has the commits.
         pins: full names of refs, and the full ids of their commits.
+        known: commits whose history the person's repository is likely to have; all other pins by default.
 
     Raises:
-        GitError: the person's repository cannot be written.
+        HerdrError: the person's repository cannot be written.
     """
     if not pins:
         return
-    lines = "".join(f"update {name} {commit}\n" for name, commit in pins.items()).encode()
-    own.run("update-ref", "--stdin", input=lines)
+    wanted = list(dict.fromkeys(pins.values()))
     lent = own.common / "objects"
-    with tempfile.TemporaryDirectory(dir=own.path, prefix="pin-") as name:
-        folder = _throw_away(Path(name), (), own)
-        env = {**CLOSED, "GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(lent)}
-        kept = own.run("for-each-ref", "--format=%(objectname)", "refs/piloop").text.split()
-        there = set(_commits_in(folder, env, [*kept, *pins.values()]))
-        missing = [sha for sha in dict.fromkeys(pins.values()) if sha not in there]
+    with own.throw_away() as name:
+        folder = _throw_away(Path(name), own)
+        env = {**CLOSED, **NO_FETCH, "GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(lent)}
+        bases = own_pins(own) if known is None else known
+        there = _kinds(own, [*wanted, *bases], env)
+        missing = [sha for sha in wanted if sha not in there]
         if missing:
-            wanted = "".join([*(f"{sha}\n" for sha in missing), *(f"^{sha}\n" for sha in there)])
-            packed = own.run(*PACK, input=wanted.encode(), timeout=DEADLINE)
-            run_git(folder, *UNPACK, input=packed.out, env=env, timeout=DEADLINE)
-    run_git(own.common, "update-ref", "--stdin", input=lines, env={"GIT_DIR": str(own.common)})
+            source = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
+            send(source, Side(folder=folder, env=env), missing, list(there), time.monotonic() + DEADLINE)
+    bring_media(own.path, own.common, own.snapshot)
+    lines = "".join(f"update {name} {commit}\n" for name, commit in pins.items()).encode()
+    # The person's first: a pin of herdr's own says that it is in both.
+    own.run_in_persons("update-ref", "--stdin", input=lines)
+    own.run("update-ref", "--stdin", input=lines)
 
 
-def _commits_in(folder: Path, env: Mapping[str, str], shas: Sequence[str]) -> list[str]:
-    if not shas:
-        return []
-    asked = "".join(f"{sha}\n" for sha in shas).encode()
-    said = run_git(folder, "cat-file", "--batch-check=%(objecttype)", input=asked, env=env).text.splitlines()
-    return [sha for sha, kind in zip(shas, said, strict=True) if kind == "commit"]
+def _there(own: OwnRepository, shas: Iterable[str]) -> dict[str, str]:
+    """The kinds of those of these objects that herdr's own repository has."""
+    return _kinds(own, shas, NO_FETCH)
 
 
-def _copy(objects: Path, own: OwnRepository, tips: Sequence[str], bases: Sequence[str]) -> str | None:
-    """Pack there, unpack here; None when it worked, else why not."""
-    with tempfile.TemporaryDirectory(dir=own.path, prefix="take-") as name:
-        folder = _throw_away(Path(name), (own.common / "objects", objects), own)
-        revisions = "".join([*(f"{sha}\n" for sha in tips), *(f"^{sha}\n" for sha in bases)])
+def _kinds(own: OwnRepository, shas: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
+    asked = list(dict.fromkeys(shas))
+    if not asked:
+        return {}
+    lines = "".join(f"{sha}\n" for sha in asked).encode()
+    said = own.run("cat-file", "--batch-check=%(objecttype)", input=lines, env=env).text.splitlines()
+    return {sha: kind for sha, kind in zip(asked, said, strict=True) if kind in ("commit", "tag")}
+
+
+def _bring(repository: Path, own: OwnRepository, commits: Sequence[str], known: Sequence[str]) -> list[str]:
+    with own.throw_away() as name:
+        folder = _throw_away(Path(name), own)
         try:
-            return _pipe(folder, own, revisions.encode())
-        except (OSError, GitError) as error:
-            return str(error)
+            lend(repository / "objects", folder / "objects")
+        except (LendError, OSError) as error:
+            return [f"{len(commits)} commits could not be taken over: {error}"]
+        source = Side(folder=folder, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(folder)})
+        target = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
+        said = _send_each(source, target, commits, known, time.monotonic() + DEADLINE)
+    problems = [f"commit {sha[:12]} could not be taken over: {why}" for sha, why in said.items()]
+    if len(problems) > NAMED:
+        problems[NAMED:] = [f"{len(problems) - NAMED} more commits could not be taken over"]
+    return problems + bring_media(repository, own.path, own.snapshot)
 
 
-def _throw_away(folder: Path, borrowed: Sequence[Path], own: OwnRepository) -> Path:
-    """A git folder without refs, hooks or history that reads these object folders."""
+def _send_each(
+    source: Side, target: Side, commits: Sequence[str], known: Sequence[str], deadline: float
+) -> dict[str, str]:
+    """Send commits together, and where that fails by halves: one that is broken must not cost the others."""
+    try:
+        send(source, target, commits, known, deadline)
+    except LendError as error:
+        if len(commits) == 1 or time.monotonic() > deadline:
+            return dict.fromkeys(commits, str(error))
+        half = len(commits) // 2
+        said = _send_each(source, target, commits[:half], known, deadline)
+        return said | _send_each(source, target, commits[half:], known, deadline)
+    return {}
+
+
+def _throw_away(folder: Path, own: OwnRepository) -> Path:
+    """Make of an empty folder a git folder without refs, hooks or history that reads the person's objects."""
     (folder / "objects/info").mkdir(parents=True)
     (folder / "objects/pack").mkdir()
     (folder / "refs").mkdir()
-    (folder / "objects/info/alternates").write_bytes(b"".join(os.fsencode(one) + b"\n" for one in borrowed))
-    (folder / "config").write_bytes(BARE + own.snapshot.format_lines())
-    if own.snapshot.shallow:
-        (folder / "shallow").write_bytes(own.snapshot.shallow)
+    (folder / "objects/info/alternates").write_bytes(os.fsencode(own.common / "objects") + b"\n")
+    snapshot = own.snapshot
+    (folder / "config").write_bytes(BARE + snapshot.format_lines())
+    if snapshot.shallow:
+        (folder / "shallow").write_bytes(snapshot.shallow)
     (folder / "HEAD").write_text("ref: refs/heads/none\n")
     return folder
-
-
-def _pipe(folder: Path, own: OwnRepository, revisions: bytes) -> str | None:
-    base = (
-        {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-        | CLOSED
-        | {"LC_ALL": "C"}
-    )
-    git = shutil.which("git") or "git"
-    pack = subprocess.Popen(
-        [git, *PACK], cwd=folder, start_new_session=True,
-        env={**base, "GIT_DIR": str(folder), "GIT_NO_LAZY_FETCH": "1"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    take = subprocess.Popen(
-        [git, *UNPACK],
-        cwd=own.path, start_new_session=True, env={**base, "GIT_DIR": str(own.path)},
-        stdin=pack.stdout, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert pack.stdin is not None
-    assert pack.stdout is not None
-    pack.stdout.close()
-
-    def give_up() -> None:
-        _kill(pack)
-        _kill(take)
-
-    late = threading.Timer(DEADLINE, give_up)
-    late.start()
-    try:
-        said: dict[str, bytes] = {}
-        reader = threading.Thread(target=lambda: said.update(pack=pack.stderr.read() if pack.stderr else b""))
-        reader.start()
-        try:
-            pack.stdin.write(revisions)
-            pack.stdin.close()
-        except BrokenPipeError:
-            pass
-        _, said["take"] = take.communicate()
-        reader.join()
-        pack.wait()
-    finally:
-        late.cancel()
-        give_up()
-    if pack.returncode == 0 and take.returncode == 0:
-        return None
-    if late.finished.is_set() and (pack.returncode == -signal.SIGKILL or take.returncode == -signal.SIGKILL):
-        return f"not done after {DEADLINE:.0f} seconds"
-    words = (said.get("pack", b"") if pack.returncode else b"") + said["take"]
-    lines = [line.strip() for line in words.decode("utf-8", "replace").splitlines() if line.strip()]
-    return next(
-        (line for line in lines if "fatal" in line or "error" in line), lines[0] if lines else "git failed"
-    )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
-        process.wait()

@@ -13,8 +13,9 @@ import anyio.to_thread
 import msgspec
 
 from herdr.errors import HerdrError, RefusedError
+from herdr.repo.files import delete_tree
 from herdr.repo.furnish import furnish
-from herdr.repo.isolated import Isolated, create, delete_tree
+from herdr.repo.isolated import Isolated, create
 from herdr.repo.overlay import overlay
 from herdr.repo.own import OwnRepository
 from herdr.runtime.command import run_marked
@@ -49,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Isolated:
-        """Where the commit is checked out, on a repository of its own: the candidate's code can reach no other."""
+        """Where the commit is checked out, on a repository of its own: the candidate's code reaches no other."""
         return Isolated(repository=self.folder / "repository.git", worktree=self.folder / "worktree")
 
     @property

@@ -1,17 +1,25 @@
-"""Real git for the tests of `herdr.repo`: a runner, a run's worktree, and what must never change."""
+"""Real git for the tests of `herdr.repo`: a runner, a run's folder, and what must never change."""
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from herdr.repo.worktrees import Worktree, create_run_worktree
+from herdr.repo.checks import head_commit
+from herdr.repo.isolated import Isolated
+from herdr.repo.own import OwnRepository, open_own
+from herdr.repo.run_folder import RunFolder
 
 Git = Callable[..., str]
 MakeRepo = Callable[..., Path]
+#: What the pins of these tests begin with.
+PINS = "refs/piloop/0a1b2c3d/p/"
 
 
 def run(cwd: Path, *args: str) -> str:
@@ -52,34 +60,60 @@ def repo(make_repo: MakeRepo) -> Path:
 
 
 @pytest.fixture
-def start(repo: Path) -> Callable[[int], Worktree]:
-    """`start(7)` makes the worktree of run 7 of project p."""
+def own_of(tmp_path: Path) -> Callable[[Path], OwnRepository]:
+    """`own_of(root)` is herdr's own repository for a checkout."""
 
-    def make(number: int = 1) -> Worktree:
-        return create_run_worktree(
-            repo, path=repo / ".worktrees" / f"run-{number}-x", branch=f"piloop/p/run-{number}", commit="HEAD"
-        )
+    def make(root: Path) -> OwnRepository:
+        return open_own(tmp_path / "home" / root.name / "own.git", root, PINS)
 
     return make
 
 
 @pytest.fixture
+def start(repo: Path, own_of: Callable[[Path], OwnRepository]) -> Callable[..., RunFolder]:
+    """`start(7)` makes the folder of run 7 of project p from the checkout's HEAD."""
+
+    def make(number: int = 1, root: Path | None = None, **options: object) -> RunFolder:
+        own = own_of(root or repo)
+        place = Isolated(
+            repository=own.path.parent / f"run-{number}.git", worktree=own.root / ".worktrees" / f"run-{number}-x"
+        )
+        values = {"base": head_commit(own.root), "branch": f"piloop/p/run-{number}", **options}
+        folder = RunFolder(name=f"run-{number}", own=own, place=place, **values)  # type: ignore[arg-type]
+        assert folder.make() == []
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def since() -> int:
+    """When the runs of a test started."""
+    return int(time.time())
+
+
+def persons_state(root: Path) -> dict[str, object]:
+    """All that is the person's, byte for byte: the checkout and its git folder, but objects and pins."""
+    found: dict[str, object] = {}
+    for parent, folders, names in os.walk(root):
+        here = Path(parent).relative_to(root)
+        folders[:] = [name for name in folders if not _is_herdrs(here / name)]
+        for name in names:
+            path = Path(parent, name)
+            mode = path.lstat().st_mode
+            content = (
+                path.read_bytes() if stat.S_ISREG(mode) else str(path.readlink()) if stat.S_ISLNK(mode) else ""
+            )
+            found[str(here / name)] = (mode, content)
+    return found
+
+
+def _is_herdrs(path: Path) -> bool:
+    # `info/` and `pack/` of the objects belong to them.
+    return str(path) in (".worktrees", ".git/objects", ".git/refs/piloop")
+
+
+@pytest.fixture
 def user_state() -> Callable[[Path], dict[str, object]]:
     """Everything of the user's that herdr may not change."""
-
-    def read(root: Path) -> dict[str, object]:
-        refs = run(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-        inner = root / ".git"
-        files = [p for p in root.rglob("*") if p.is_file() and not {".git", ".worktrees"} & set(p.parts)]
-        return {
-            "config": (inner / "config").read_bytes(),
-            "index": (inner / "index").read_bytes(),
-            "HEAD": (inner / "HEAD").read_bytes(),
-            "reflog": (inner / "logs" / "HEAD").read_bytes(),
-            "refs": [ref for ref in refs if not ref.startswith(("refs/heads/piloop/", "refs/piloop/"))],
-            "status": run(root, "-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--porcelain"),
-            "stash": run(root, "stash", "list"),
-            "files": {str(p): p.read_bytes() for p in files},
-        }
-
-    return read
+    return persons_state

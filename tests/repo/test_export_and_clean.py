@@ -8,28 +8,37 @@ import pytest
 
 from herdr.errors import RefusedError, UsageError
 from herdr.repo.checks import head_commit
-from herdr.repo.clean import removable, remove_run_worktree
 from herdr.repo.export import diff_text, make_branch, make_patch
 from herdr.repo.furnish import furnish, make_agent_folder
-from herdr.repo.worktrees import Worktree, create_run_worktree, list_worktrees
+from herdr.repo.own import OwnRepository
+from herdr.repo.run_folder import RunFolder
 
 Git = Callable[..., str]
 Commit = Callable[..., str]
-Start = Callable[[int], Worktree]
+Start = Callable[..., RunFolder]
+OwnOf = Callable[[Path], OwnRepository]
 
 
 def test_a_branch_and_nothing_else(
-    repo: Path, git: Git, start: Start, commit: Commit, user_state: Callable[[Path], dict[str, object]]
+    repo: Path,
+    git: Git,
+    start: Start,
+    commit: Commit,
+    user_state: Callable[[Path], dict[str, object]],
+    since: int,
 ) -> None:
-    tip = commit(start(1).path, {"solve.py": "print(2)\n"})
+    folder = start(1)
+    tip = commit(folder.place.worktree, {"solve.py": "print(2)\n"})
+    folder.collect(since)
     (repo / "solve.py").write_text("dirty\n")
     (repo / "evaluate.py").write_text("staged\n")
     git(repo, "add", "evaluate.py")
     before = user_state(repo)
     make_branch(repo, "best", tip)
+    assert git(repo, "rev-parse", "best") == tip
     after = user_state(repo)
-    assert after.pop("refs") == sorted([f"refs/heads/best {tip}", *before.pop("refs")])  # type: ignore[misc]
-    assert after == before
+    new = {".git/refs/heads/best", ".git/logs/refs/heads/best"}
+    assert {name for name in after if after[name] != before.get(name)} == new
     with pytest.raises(RefusedError, match="best exists already"):
         make_branch(repo, "best", head_commit(repo))
     assert git(repo, "rev-parse", "best") == tip
@@ -58,114 +67,72 @@ def test_a_patch_applies_whatever_the_users_taste(repo: Path, git: Git, commit: 
     assert make_patch(repo, tip, tip) == b""
 
 
-def test_diffs_to_read(repo: Path, commit: Commit) -> None:
+def test_diffs_to_read(repo: Path, own_of: OwnOf, commit: Commit) -> None:
     base = head_commit(repo)
     tip = commit(repo, {"lib/data.txt": "e\n"})
-    assert "-d\n+e\n" in diff_text(repo, base, tip)
-    assert "lib/data.txt | 2 +-" in diff_text(repo, base, tip, stat=True)
+    assert "-d\n+e\n" in diff_text(own_of(repo), base, tip)
+    assert "lib/data.txt | 2 +-" in diff_text(own_of(repo), base, tip, stat=True)
 
 
 @pytest.fixture
-def done(repo: Path, start: Start, commit: Commit, tmp_path: Path) -> tuple[Path, str]:
-    """The worktree of a finished run with one commit, and with all that may lie around in it."""
-    worktree = start(1).path
+def done(repo: Path, start: Start, commit: Commit, tmp_path: Path, since: int) -> tuple[RunFolder, str]:
+    """The folder of a finished run with one commit, and with all that may lie around in it."""
     (repo / "data").mkdir()
-    furnish(worktree, root=repo, link=["data"], workspace=tmp_path / "ws")
-    make_agent_folder(worktree)
+    folder = start(1, link=("data",))
+    furnish(folder.place, folder.own, link=["data"], workspace=tmp_path / "ws")
+    make_agent_folder(folder.place, folder.own)
+    worktree = folder.place.worktree
     tip = commit(worktree, {"solve.py": "print(2)\n", ".gitignore": "build/\n"})
     (worktree / "build").mkdir()
     (worktree / "build" / "out").write_text("x")
     (tmp_path / "ws" / "kept").write_text("x")
-    return worktree, tip
+    folder.collect(since)
+    return folder, tip
 
 
-def test_a_clean_pinned_worktree_goes_with_its_branch(
-    repo: Path, done: tuple[Path, str], git: Git, commit: Commit, tmp_path: Path
+def test_a_clean_folder_goes_with_its_repository(
+    repo: Path, done: tuple[RunFolder, str], git: Git, tmp_path: Path
 ) -> None:
-    worktree, tip = done
-    assert removable(repo, worktree, pinned={tip}, in_use=False) is None
-    remove_run_worktree(repo, worktree, pinned={"1" * 40, tip})
-    assert not worktree.exists()
-    assert len(list_worktrees(repo)) == 1
-    assert git(repo, "branch", "--list", "piloop/*") == ""
+    folder, tip = done
+    assert folder.removable() is None
+    folder.remove()
+    folder.remove()
+    assert not folder.place.worktree.exists()
+    assert not folder.place.repository.exists()
     assert (tmp_path / "ws" / "kept").exists()
     assert (repo / "data").exists()
-
-
-def test_a_commit_below_a_pin_is_kept_by_it(repo: Path, done: tuple[Path, str], git: Git) -> None:
-    worktree, tip = done
-    above = git(repo, "commit-tree", f"{tip}^{{tree}}", "-p", tip, "-m", "merge")
-    assert removable(repo, worktree, pinned={above}, in_use=False) is None
-
-
-def test_a_run_without_commits_has_nothing_to_lose(repo: Path, start: Start) -> None:
-    worktree = start(3).path
-    remove_run_worktree(repo, worktree, pinned=())
-    assert not worktree.exists()
-
-
-def test_what_may_not_go(repo: Path, done: tuple[Path, str], git: Git, tmp_path: Path) -> None:
-    worktree, tip = done
-    git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "users"))
-    for path, pins, in_use, reason in (
-        (worktree, {tip}, True, "it is in use"),
-        (worktree, {head_commit(repo)}, False, f"its commit {tip[:12]} is not pinned"),
-        (worktree, set(), False, "not pinned"),
-        (tmp_path / "users", {tip}, False, "herdr did not make it"),
-        (repo, {tip}, False, "no worktree of this repo"),
-        (repo / "lib", {tip}, False, "no worktree of this repo"),
-    ):
-        assert reason in (removable(repo, path, pinned=pins, in_use=in_use) or "")
-        with pytest.raises(RefusedError, match=reason):
-            remove_run_worktree(repo, path, pinned=pins, in_use=in_use)
-        assert path.exists()
+    assert git(repo, "show", f"{tip}:solve.py") == "print(2)"
+    assert git(repo, "branch", "--list", "piloop/*") == ""
 
 
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        ("echo x > new", "uncommitted work"),
-        ("echo x > solve.py", "uncommitted work"),
-        ("rm solve.py", "uncommitted work"),
-        ("git worktree lock .", "locked"),
-        (
-            "git cherry-pick --no-commit main; touch $(git rev-parse --git-dir)/MERGE_HEAD",
-            "a merge in it is not finished",
-        ),
-        ("rm .git", "its .git file is gone"),
+        ("echo x > new", "it has uncommitted work"),
+        ("echo x > solve.py", "it has uncommitted work"),
+        ("rm solve.py", "it has uncommitted work"),
+        ("git cherry-pick --no-commit main; touch $(git rev-parse --git-dir)/MERGE_HEAD", "a merge in it is not"),
     ],
 )
-def test_what_is_dirty_stays(repo: Path, done: tuple[Path, str], spoil: str, reason: str) -> None:
-    worktree, tip = done
-    subprocess.run(spoil, shell=True, cwd=worktree, check=True, capture_output=True)
-    with pytest.raises(RefusedError, match=reason):
-        remove_run_worktree(repo, worktree, pinned={tip})
-    assert (worktree / "evaluate.py").exists()
+def test_what_is_dirty_is_told(done: tuple[RunFolder, str], spoil: str, reason: str) -> None:
+    folder, _ = done
+    subprocess.run(spoil, shell=True, cwd=folder.place.worktree, check=True, capture_output=True)
+    assert (folder.removable() or "").startswith(reason)
 
 
-def test_untracked_files_that_the_user_hides_still_count(repo: Path, done: tuple[Path, str], git: Git) -> None:
-    worktree, tip = done
-    git(repo, "config", "status.showUntrackedFiles", "no")
-    (worktree / "new").write_text("x")
-    assert removable(repo, worktree, pinned={tip}, in_use=False) == "it has uncommitted work"
-
-
-def test_branches_that_are_not_ours_or_not_pinned_stay(
-    repo: Path, done: tuple[Path, str], git: Git, commit: Commit
+def test_untracked_files_that_the_person_hides_still_count(
+    repo: Path, done: tuple[RunFolder, str], git: Git
 ) -> None:
-    worktree, tip = done
-    on_branch = commit(worktree, {"more": "1"})
-    git(worktree, "switch", "-q", "--detach", tip)
-    remove_run_worktree(repo, worktree, pinned={tip})
-    assert git(repo, "rev-parse", "piloop/p/run-1") == on_branch
-
-    thesis = create_run_worktree(repo, path=repo / ".worktrees" / "12-x", branch="thesis/12-x", commit=tip)
-    remove_run_worktree(repo, thesis.path, pinned={tip})
-    assert git(repo, "rev-parse", "thesis/12-x") == tip
+    folder, _ = done
+    for where in (repo, folder.place.worktree):
+        git(where, "config", "status.showUntrackedFiles", "no")
+    (folder.place.worktree / "new").write_text("x")
+    assert folder.removable() == "it has uncommitted work"
 
 
-def test_a_worktree_deleted_by_hand_is_forgotten(repo: Path, done: tuple[Path, str]) -> None:
-    worktree, tip = done
-    subprocess.run(["rm", "-rf", worktree], check=True)
-    remove_run_worktree(repo, worktree, pinned={tip})
-    assert len(list_worktrees(repo)) == 1
+def test_a_folder_deleted_by_hand_is_forgotten(done: tuple[RunFolder, str]) -> None:
+    folder, _ = done
+    subprocess.run(["rm", "-rf", folder.place.worktree], check=True)
+    assert folder.removable() is None
+    folder.remove()
+    assert not folder.place.repository.exists()

@@ -10,18 +10,19 @@ import pytest
 from herdr.errors import HerdrError, UsageError
 from herdr.repo import checks
 from herdr.repo.checks import (
-    changed_paths,
     find_root,
     head_commit,
     inside,
     is_dirty,
     resolve_commit,
-    tree_of,
 )
+from herdr.repo.commits import changed_paths, tree_of
 from herdr.repo.git import GitError, run_git
-from herdr.repo.worktrees import Worktree
+from herdr.repo.own import OwnRepository
+from herdr.repo.run_folder import RunFolder
 
 Git = Callable[..., str]
+OwnOf = Callable[[Path], OwnRepository]
 
 
 def test_a_failure_carries_the_command_and_what_git_said(repo: Path) -> None:
@@ -108,9 +109,9 @@ def test_git_too_old(version: str, fine: bool, tmp_path: Path, monkeypatch: pyte
         checks.check_git.cache_clear()
 
 
-def test_the_root_is_found_from_anywhere(repo: Path, start: Callable[[int], Worktree]) -> None:
-    worktree = start(1)
-    for place in (repo, repo / "lib", worktree.path, worktree.path / "lib"):
+def test_the_root_is_found_from_anywhere(repo: Path, start: Callable[..., RunFolder]) -> None:
+    worktree = start(1).place.worktree
+    for place in (repo, repo / "lib", worktree, worktree / "lib"):
         assert find_root(place) == repo
 
 
@@ -144,12 +145,13 @@ def test_no_commits(tmp_path: Path, git: Git) -> None:
     assert "git commit" in (caught.value.fix or "")
 
 
-def test_reading_commits(repo: Path, git: Git, commit: Callable[..., str]) -> None:
+def test_reading_commits(repo: Path, own_of: OwnOf, git: Git, commit: Callable[..., str]) -> None:
     first = head_commit(repo)
     second = commit(repo, {"solve.py": "print(2)\n"})
     third = commit(repo, {"solve.py": "print(1)\n"})
     assert resolve_commit(repo, "HEAD~2") == resolve_commit(repo, first[:8]) == first
-    assert tree_of(repo, first) == tree_of(repo, third) != tree_of(repo, second)
+    own = own_of(repo)
+    assert tree_of(own, first) == tree_of(own, third) != tree_of(own, second)
     git(repo, "tag", "-a", "-m", "t", "v1", first)
     assert resolve_commit(repo, "v1") == first
     for bad in ("nowhere", "0" * 40, "HEAD:lib", "", "a..b"):
@@ -166,14 +168,14 @@ def test_dirty(repo: Path) -> None:
     assert not is_dirty(repo, ["n*"]), "a path is not a pattern"
 
 
-def test_changed_paths(repo: Path, git: Git, commit: Callable[..., str]) -> None:
+def test_changed_paths(repo: Path, own_of: OwnOf, git: Git, commit: Callable[..., str]) -> None:
     base = commit(repo, {"long.txt": "line\n" * 50, "gone": "x", "turned": "file"})
     git(repo, "mv", "long.txt", "ren\named.txt")
     (repo / "turned").unlink()
     (repo / "turned").symlink_to("solve.py")
     (repo / "solve.py").chmod(0o755)
     tip = commit(repo, {"gone": None, "ü": "new"})
-    found = {change.path: change for change in changed_paths(repo, base, tip)}
+    found = {change.path: change for change in changed_paths(own_of(repo), base, tip)}
     assert {path: change.status for path, change in found.items()} == {
         "ren\named.txt": "R",
         "turned": "T",

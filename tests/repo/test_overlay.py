@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from herdr.repo.checks import head_commit
+from herdr.repo.isolated import Isolated, create
 from herdr.repo.overlay import Protected, overlay, protected_entries, touched
-from herdr.repo.worktrees import create_detached
+from herdr.repo.own import OwnRepository
 
 Git = Callable[..., str]
 Commit = Callable[..., str]
 Attack = Callable[[Path, Path], None]
+OwnOf = Callable[[Path], OwnRepository]
 
 PROTECT = ["evaluate.py", "eval/", ".polyresearch/", "**/*.csv"]
 SYMLINK, SUBMODULE, FILE = 0o120000, 0o160000, 0o100644
@@ -34,6 +36,13 @@ def evaluator(make_repo: Callable[..., Path], git: Git) -> Path:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "evaluator")
     return root
+
+
+def scoring(own: OwnRepository, folder: Path, candidate: str) -> Isolated:
+    """A candidate, checked out for scoring."""
+    place = Isolated(repository=own.path.parent / "score.git", worktree=folder)
+    create(place, own, commit=candidate, branch=None)
+    return place
 
 
 def edit(root: Path, outside: Path) -> None:
@@ -132,7 +141,7 @@ def protected_state(root: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize(("attack", "flagged"), ATTACKS, ids=[attack.__name__ for attack, _ in ATTACKS])
 def test_attacks(
-    evaluator: Path, tmp_path: Path, git: Git, commit: Commit, attack: Attack, flagged: list[str]
+    evaluator: Path, tmp_path: Path, git: Git, own_of: OwnOf, commit: Commit, attack: Attack, flagged: list[str]
 ) -> None:
     honest = head_commit(evaluator)
     outside = tmp_path / "outside"
@@ -141,46 +150,54 @@ def test_attacks(
     expected = protected_state(evaluator)
     attack(evaluator, outside)
     candidate = commit(evaluator, {"solve.py": "fast\n"})
-    made = create_detached(evaluator, tmp_path / "eval" / "wt", candidate)
-    overlay(made.path, root=evaluator, commit=honest, paths=PROTECT)
-    assert protected_state(made.path) == expected
-    assert (made.path / "solve.py").exists()
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "eval" / "wt", candidate)
+    overlay(made, own, candidate=candidate, commit=honest, paths=PROTECT)
+    assert protected_state(made.worktree) == expected
+    assert (made.worktree / "solve.py").exists()
     assert {path.name: path.read_text() for path in outside.iterdir()} == {"victim": "precious"}
-    assert touched(evaluator, honest, candidate, PROTECT) == flagged
-    assert [path.name for path in made.path.parent.iterdir()] == ["wt"]
+    assert touched(own_of(evaluator), honest, candidate, PROTECT) == flagged
+    assert [path.name for path in made.worktree.parent.iterdir()] == ["wt"]
 
 
-def test_an_honest_candidate(evaluator: Path, tmp_path: Path, commit: Commit) -> None:
+def test_an_honest_candidate(evaluator: Path, tmp_path: Path, own_of: OwnOf, commit: Commit) -> None:
     honest = head_commit(evaluator)
     candidate = commit(evaluator, {"solve.py": "fast\n", "src/evaluate.py": "mine", "evaluate.pyx": "mine"})
-    made = create_detached(evaluator, tmp_path / "wt", candidate)
-    overlay(made.path, root=evaluator, commit=honest, paths=PROTECT)
-    assert touched(evaluator, honest, candidate, PROTECT) == []
-    assert (made.path / "src" / "evaluate.py").read_text() == "mine"
-    assert (made.path / "solve.py").read_text() == "fast\n"
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "wt", candidate)
+    overlay(made, own, candidate=candidate, commit=honest, paths=PROTECT)
+    assert touched(own_of(evaluator), honest, candidate, PROTECT) == []
+    assert (made.worktree / "src" / "evaluate.py").read_text() == "mine"
+    assert (made.worktree / "solve.py").read_text() == "fast\n"
 
 
 def test_the_users_index_stays_as_it_is(
-    evaluator: Path, tmp_path: Path, git: Git, commit: Commit, user_state: Callable[[Path], dict[str, object]]
+    evaluator: Path,
+    tmp_path: Path,
+    git: Git,
+    own_of: OwnOf,
+    commit: Commit,
+    user_state: Callable[[Path], dict[str, object]],
 ) -> None:
     honest = head_commit(evaluator)
     candidate = commit(evaluator, {"evaluate.py": "cheat\n"})
     (evaluator / "evaluate.py").write_text("staged\n")
     git(evaluator, "add", "evaluate.py")
     before = user_state(evaluator)
-    made = create_detached(evaluator, tmp_path / "wt", candidate)
-    overlay(made.path, root=evaluator, commit=honest, paths=PROTECT)
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "wt", candidate)
+    overlay(made, own, candidate=candidate, commit=honest, paths=PROTECT)
     assert user_state(evaluator) == before
 
 
-def test_renaming_a_protected_file_is_seen(evaluator: Path, git: Git, commit: Commit) -> None:
+def test_renaming_a_protected_file_is_seen(evaluator: Path, git: Git, own_of: OwnOf, commit: Commit) -> None:
     honest = head_commit(evaluator)
     git(evaluator, "mv", "evaluate.py", "free.py")
-    assert touched(evaluator, honest, commit(evaluator, {}), PROTECT) == ["evaluate.py"]
+    assert touched(own_of(evaluator), honest, commit(evaluator, {}), PROTECT) == ["evaluate.py"]
 
 
 def test_a_submodule_in_place_of_a_protected_folder(
-    evaluator: Path, tmp_path: Path, git: Git, commit: Commit
+    evaluator: Path, tmp_path: Path, git: Git, own_of: OwnOf, commit: Commit
 ) -> None:
     honest = head_commit(evaluator)
     expected = protected_state(evaluator)
@@ -188,15 +205,18 @@ def test_a_submodule_in_place_of_a_protected_folder(
     git(evaluator, "rm", "-rq", "eval")
     git(evaluator, "submodule", "--quiet", "add", str(tmp_path / "cheat"), "eval")
     candidate = commit(evaluator, {})
-    made = create_detached(evaluator, tmp_path / "wt", candidate)
-    assert (made.path / "eval" / "evaluate.py").exists()
-    overlay(made.path, root=evaluator, commit=honest, paths=PROTECT)
-    assert protected_state(made.path) == expected
-    assert "eval" in touched(evaluator, honest, candidate, PROTECT)
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "wt", candidate)
+    assert (made.worktree / "eval" / "evaluate.py").exists()
+    overlay(made, own, candidate=candidate, commit=honest, paths=PROTECT)
+    assert protected_state(made.worktree) == expected
+    assert "eval" in touched(own_of(evaluator), honest, candidate, PROTECT)
 
 
 @pytest.mark.parametrize("attack", ["another commit", "gone", "symlink", "folder"])
-def test_a_protected_submodule(evaluator: Path, tmp_path: Path, git: Git, commit: Commit, attack: str) -> None:
+def test_a_protected_submodule(
+    evaluator: Path, tmp_path: Path, git: Git, own_of: OwnOf, commit: Commit, attack: str
+) -> None:
     other = tmp_path / "data"
     git(tmp_path, "init", "-q", "data")
     commit(other, {"d.txt": "honest"})
@@ -215,29 +235,33 @@ def test_a_protected_submodule(evaluator: Path, tmp_path: Path, git: Git, commit
             (evaluator / "data").mkdir()
             (evaluator / "data" / "d.txt").write_text("cheat")
     candidate = commit(evaluator, {})
-    made = create_detached(evaluator, tmp_path / "wt", candidate)
-    overlay(made.path, root=evaluator, commit=honest, paths=["data/"])
-    assert (made.path / "data" / "d.txt").read_text() == "honest"
-    assert not (made.path / "data").is_symlink()
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "wt", candidate)
+    overlay(made, own, candidate=candidate, commit=honest, paths=["data/"])
+    assert (made.worktree / "data" / "d.txt").read_text() == "honest"
+    assert not (made.worktree / "data").is_symlink()
     assert not list(outside.iterdir())
-    assert "data" in touched(evaluator, honest, candidate, ["data/"])
+    assert "data" in touched(own_of(evaluator), honest, candidate, ["data/"])
 
 
-def test_filters_of_the_evaluator_apply(evaluator: Path, tmp_path: Path, git: Git, commit: Commit) -> None:
+def test_filters_of_the_evaluator_apply(
+    evaluator: Path, tmp_path: Path, git: Git, own_of: OwnOf, commit: Commit
+) -> None:
     git(evaluator, "config", "filter.up.smudge", "tr a-z A-Z")
     honest = commit(evaluator, {".gitattributes": "evaluate.py filter=up\n"})
     candidate = commit(evaluator, {".gitattributes": None, "evaluate.py": "cheat\n"})
-    made = create_detached(evaluator, tmp_path / "wt", candidate)
-    overlay(made.path, root=evaluator, commit=honest, paths=["evaluate.py"])
-    assert (made.path / "evaluate.py").read_text() == "HONEST\n"
+    own = own_of(evaluator)
+    made = scoring(own, tmp_path / "wt", candidate)
+    overlay(made, own, candidate=candidate, commit=honest, paths=["evaluate.py"])
+    assert (made.worktree / "evaluate.py").read_text() == "HONEST\n"
 
 
-def test_the_protected_entries_of_a_commit(evaluator: Path, git: Git, commit: Commit) -> None:
-    found = protected_entries(evaluator, "HEAD", PROTECT)
+def test_the_protected_entries_of_a_commit(evaluator: Path, git: Git, own_of: OwnOf, commit: Commit) -> None:
+    found = protected_entries(own_of(evaluator), head_commit(evaluator), PROTECT)
     assert sorted(found) == ["eval/deep/data.txt", "eval/ref", "eval/tool.py", "evaluate.py", "src/x.csv"]
     assert found["eval/tool.py"] == (0o100755, git(evaluator, "rev-parse", "HEAD:eval/tool.py"))
     assert found["eval/ref"][0] == SYMLINK
-    assert protected_entries(evaluator, commit(evaluator, {"solve.py": "fast"}), PROTECT) == found
+    assert protected_entries(own_of(evaluator), commit(evaluator, {"solve.py": "fast"}), PROTECT) == found
 
 
 @pytest.mark.parametrize(
