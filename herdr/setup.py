@@ -234,6 +234,7 @@ def measure_now(
         commit=commit,
         evaluator_commit=evaluator_commit,
         protected=definition.protected,
+        contents=definition.contents,
         argv=definition.argv,
         metrics=[metric for metric, _ in definition.metrics],
         link=definition.link,
@@ -253,5 +254,4 @@ def measure_now(
             f"the evaluate command gives no score for {commit[:10]}: {score.error}",
             fix=f"its output is in {folder}; mend it, commit, and run `herdr init` again",
         )
-    shutil.rmtree(folder, ignore_errors=True)
     return score

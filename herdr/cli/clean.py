@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -22,6 +22,8 @@ from herdr.store.rows import Candidate, Project, Run, fetch, get
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
 BY_INIT = re.compile(r"init-(\d+)-")
+#: The folder of one attempt at a scoring, and how one begins that could not be removed when it was over.
+ATTEMPT, GONE = re.compile(r"(\d+)-[0-9a-f]{8}"), "gone-"
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +114,21 @@ def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -
 
 def _evaluations(context: Context, home: Home, *, dry_run: bool) -> Iterator[Leftover]:
     """What scorings printed that are done, and the remains of those that nobody will go on with."""
-    done = {str(row[0]) for row in context.conn.execute("SELECT id FROM measurements WHERE state = 'done'")}
-    for folder in _folders(home.root / "evaluations"):
-        if folder.name in done or _left_by_init(folder.name):
+    folders = _folders(home.root / "evaluations")
+    # After the folders: one of an attempt is made only once its scoring is in progress.
+    states = {str(row[0]): row[1] for row in context.conn.execute("SELECT id, state FROM measurements")}
+    for folder in folders:
+        if _left_by_scoring(folder.name, states) or _left_by_init(folder.name):
             reason = None if dry_run else _remove_evaluation(folder)
             yield Leftover(what=f"evaluation {folder}", stays=reason)
+
+
+def _left_by_scoring(name: str, states: Mapping[str, str]) -> bool:
+    """Whether it is one of a scoring that is done, or of an attempt that is over."""
+    attempt = ATTEMPT.fullmatch(name)
+    if attempt is not None:
+        return states.get(attempt[1]) != "running"
+    return name.startswith(GONE) or states.get(name) == "done"
 
 
 def _left_by_init(name: str) -> bool:

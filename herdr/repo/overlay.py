@@ -91,7 +91,7 @@ def overlay(place: Isolated, own: OwnRepository, *, candidate: str, commit: str,
         _drop_empty_parents(worktree, path)
     files = [path for path, (mode, _) in wanted.items() if mode != SUBMODULE]
     with tempfile.TemporaryDirectory(dir=worktree.parent, prefix=".overlay-") as temporary:
-        _check_out(own, commit, files, Path(temporary))
+        check_out(own, commit, files, Path(temporary))
         for path in files:
             _clear(worktree, path)
             _make_parents(worktree, path)
@@ -112,7 +112,15 @@ def _entries_of_commit(own: OwnRepository, commit: str) -> Iterator[tuple[str, E
         yield path, (int(mode, 8), blob)
 
 
-def _check_out(own: OwnRepository, commit: str, files: Sequence[str], folder: Path) -> None:
+def check_out(own: OwnRepository, commit: str, files: Sequence[str], folder: Path) -> None:
+    """Write some files of a commit, by the rules of its own attributes.
+
+    Args:
+        own: the project's repository of herdr's own.
+        commit: the commit.
+        files: which of its files, relative to the repo's root.
+        folder: an empty folder; they come into `files` in it.
+    """
     # A work tree and an index of its own: the candidate's .gitattributes have no say in what is written.
     (folder / "files").mkdir()
     files_folder, index = folder / "files", folder / "index"

@@ -11,8 +11,10 @@ import msgspec
 
 from herdr.config import Config
 from herdr.errors import HerdrError
+from herdr.repo.checks import SUBMODULE
 from herdr.repo.overlay import Protected, protected_entries
 from herdr.repo.own import OwnRepository
+from herdr.scoring.contents import record
 from herdr.store.rows import Evaluator, Project, find, get
 
 #: Protected like the others, but not part of the key: policy and prose change no score.
@@ -22,13 +24,24 @@ REGULAR = 0o100644
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """All that makes a score what it is. `protected` are gitignore patterns, `files` the blobs they cover."""
+    """All that makes a score what it is.
+
+    Attributes:
+        argv: the evaluate command.
+        link: the paths that are linked.
+        metrics: each metric's name and direction.
+        protected: gitignore patterns of what candidates may not change.
+        files: what these cover: mode and id by path.
+        contents: what each of those files holds once checked out, see `scoring.contents`; nothing in a definition
+            that an older herdr stored.
+    """
 
     argv: Sequence[str]
     link: Sequence[str]
     metrics: Sequence[tuple[str, str]]
     protected: Sequence[str]
     files: Mapping[str, str]
+    contents: Mapping[str, str] = {}
 
     @property
     def key(self) -> str:
@@ -66,7 +79,22 @@ def define(config: Config, own: OwnRepository, commit: str) -> Definition:
         metrics=[(metric.name, metric.direction) for metric in config.metrics],
         protected=patterns,
         files={path: f"{mode:o} {blob}" for path, (mode, blob) in entries.items()},
+        contents=record(own, commit, [path for path, (mode, _) in entries.items() if mode != SUBMODULE]),
     )
+
+
+def complete(definition: Definition, own: OwnRepository, commit: str) -> Definition:
+    """The definition with the contents of its files, which one that an older herdr stored does not have.
+
+    Args:
+        definition: as it was stored.
+        own: the project's repository of herdr's own.
+        commit: the evaluator's commit.
+    """
+    if definition.contents or not definition.files:
+        return definition
+    files = [path for path, entry in definition.files.items() if not entry.startswith(f"{SUBMODULE:o} ")]
+    return msgspec.structs.replace(definition, contents=record(own, commit, files))
 
 
 def register(conn: sqlite3.Connection, project_id: int, definition: Definition, commit: str, actor: str) -> int:

@@ -27,7 +27,7 @@ def read_metrics(output: str, document: str | None, wanted: Iterable[str]) -> di
     evaluation a crash: half a score is no score.
 
     Args:
-        output: what the command printed on standard output.
+        output: what the command printed on standard output, or those lines of it that begin with METRIC.
         document: the content of `$PILOOP_METRICS_FILE`, a JSON object, or None when it was not written.
         wanted: the names that must be there.
 
@@ -42,9 +42,9 @@ def read_metrics(output: str, document: str | None, wanted: Iterable[str]) -> di
     for name, text in given:
         value = _number(text)
         if value is None or not math.isfinite(value):
-            raise BadMetricsError(f"metric {name} is not a finite number: {text!s:.80}", found)
+            raise BadMetricsError(f"metric {name:.80} is not a finite number: {_shown(text)}", found)
         if name in found and found[name] != value:
-            raise BadMetricsError(f"metric {name} was given twice: {found[name]:g} and {value:g}", found)
+            raise BadMetricsError(f"metric {name:.80} was given twice: {found[name]:g} and {value:g}", found)
         found[name] = value
     missing = [name for name in wanted if name not in found]
     if missing:
@@ -61,11 +61,23 @@ def _from_document(document: str | None, found: Mapping[str, float]) -> list[tup
         return []
     try:
         content = json.loads(document)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadMetricsError(f"$PILOOP_METRICS_FILE is not JSON: {error}", found) from error
     if not isinstance(content, dict):
         raise BadMetricsError("$PILOOP_METRICS_FILE must hold a JSON object of metric names and numbers", found)
-    return list(content.items())
+    return [(_storable(name), value) for name, value in content.items()]
+
+
+def _storable(text: str) -> str:
+    """JSON can spell halves of characters, which nothing can store."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shown(value: object) -> str:
+    try:
+        return _storable(f"{value!s:.80}")
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _number(value: object) -> float | None:

@@ -9,15 +9,18 @@ from typing import Any
 from herdr.control.sessions import tmux_of
 from herdr.home import Home
 from herdr.mux.windows import AGENT_OPTION
-from herdr.repo.worktrees import create_detached, create_run_worktree
+from herdr.repo.checks import head_commit
+from herdr.repo.isolated import Isolated, create
+from herdr.repo.own import own_of
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Project, Run, get
 
 
 def worktree(store: Store, root: Path, run: int) -> Path:
+    home = Home.from_environ(os.environ)
     path = root / ".worktrees" / f"run-{run}-x"
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
-    create_run_worktree(root, path=path, branch=f"piloop/tiny/run-{run}", commit=head.stdout.strip())
+    place = Isolated(repository=home.repositories(root) / f"run-{run}.git", worktree=path)
+    create(place, own_of(home, root, "tiny"), commit=head_commit(root), branch=f"piloop/tiny/run-{run}")
     Run.update(store, run, worktree=str(path), actor="daemon")
     return path
 
@@ -48,6 +51,9 @@ def test_evaluations_and_profiles_that_nobody_needs(project: Path, store: Store,
             "evaluations/1",
             "evaluations/99",
             f"evaluations/init-{os.getpid()}-new",
+            "evaluations/1-0123abcd",
+            "evaluations/99-0123abcd",
+            "evaluations/gone-0123456789abcdef",
             "profiles/gone",
             "profiles/tiny",
         )
@@ -86,13 +92,12 @@ def test_windows_go_once_their_agents_end_is_known(project: Path, one_run: Any, 
     assert server.command(*dead) == [windows[1]]
 
 
-def test_a_worktree_of_a_killed_init_goes_and_git_forgets_it(project: Path, store: Store, typed: Any) -> None:
+def test_a_worktree_of_a_killed_init_goes(project: Path, store: Store, typed: Any) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    folder = Home.from_environ(os.environ).root / "evaluations" / f"init-{gone.pid}-x"
-    folder.mkdir(parents=True)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True, check=True)
-    create_detached(project, folder / "worktree", head.stdout.strip())
+    home = Home.from_environ(os.environ)
+    folder = home.root / "evaluations" / f"init-{gone.pid}-x-0123abcd"
+    place = Isolated(repository=folder / "repository.git", worktree=folder / "worktree")
+    create(place, own_of(home, project, "tiny"), commit=head_commit(project), branch=None)
     assert f"removed: evaluation {folder}" in typed("herdr", "clean").out
-    listed = subprocess.run(["git", "worktree", "list"], cwd=project, capture_output=True, text=True, check=True)
-    assert (folder.exists(), str(folder) in listed.stdout) == (False, False)
+    assert not folder.exists()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from herdr.config import Config, read_config
 from herdr.errors import HerdrError
 from herdr.repo.checks import head_commit
-from herdr.scoring.evaluator import Definition, define
+from herdr.repo.own import OwnRepository, open_own
+from herdr.scoring.contents import EvaluatorDiffersError, compare
+from herdr.scoring.evaluator import Definition, complete, define, read_definition
+from herdr.store.rows import Evaluator
 
 CONFIG = """
 name = "p"
@@ -26,8 +31,12 @@ FILES = {"evaluate.py": "print(1)\n", "PREPARE.md": "prose\n", "code.py": "x = 1
 MakeRepo = Callable[..., Path]
 
 
+def own(root: Path) -> OwnRepository:
+    return open_own(root.parent / "own.git", root, "refs/piloop/0123abcd/p/")
+
+
 def definition(root: Path) -> Definition:
-    return define(config(root), root, head_commit(root))
+    return define(config(root), own(root), head_commit(root))
 
 
 def config(root: Path) -> Config:
@@ -65,3 +74,51 @@ def test_an_evaluate_script_that_is_not_committed_is_named(make_repo: MakeRepo) 
     with pytest.raises(HerdrError, match=r"evaluate\.py is not in commit") as caught:
         definition(root)
     assert "git add evaluate.py" in (caught.value.fix or "")
+
+
+def test_what_each_file_holds_is_recorded_and_is_no_part_of_the_key(make_repo: MakeRepo) -> None:
+    root = make_repo(FILES)
+    (root / "evaluate.py").chmod(0o755)
+    (root / ".polyresearch").mkdir()
+    (root / ".polyresearch" / "link").symlink_to("../code.py")
+    edit(root, "code.py", "x = 3\n")
+    found = definition(root)
+    said = hashlib.sha256(b"print(1)\n").hexdigest()
+    assert found.contents["evaluate.py"] == f"program {said}"
+    assert found.contents[".polyresearch/link"].startswith("link ")
+    assert found.contents.keys() == found.files.keys()
+    assert msgspec.structs.replace(found, contents={}).key == found.key
+
+
+def test_a_definition_that_an_older_herdr_stored_is_completed(make_repo: MakeRepo) -> None:
+    root = make_repo(FILES)
+    found = definition(root)
+    stored = msgspec.json.decode(msgspec.json.encode(found))
+    del stored["contents"]
+    text = msgspec.json.encode(stored).decode()
+    row = Evaluator(id=1, project_id=1, key=found.key, commit_sha=head_commit(root), definition=text)
+    old = read_definition(row)
+    assert old.contents == {}
+    assert complete(old, own(root), row.commit_sha).contents == found.contents
+
+
+@pytest.mark.parametrize("act", ["edit", "delete", "link", "chmod", "parent"])
+def test_a_difference_is_named(make_repo: MakeRepo, tmp_path: Path, act: str) -> None:
+    root = make_repo({**FILES, "data/set.csv": "1\n"})
+    recorded = {**definition(root).contents, "data/set.csv": "file " + hashlib.sha256(b"1\n").hexdigest()}
+    compare(root, recorded)
+    path = root / "data" / "set.csv"
+    if act == "edit":
+        path.write_text("2\n")
+    elif act == "chmod":
+        path.chmod(0o755)
+    elif act == "parent":
+        (root / "data").rename(tmp_path / "elsewhere")
+        (root / "data").symlink_to(tmp_path / "elsewhere")
+    else:
+        path.unlink()
+    if act == "link":
+        (tmp_path / "same").write_text("1\n")
+        path.symlink_to(tmp_path / "same")
+    with pytest.raises(EvaluatorDiffersError, match=r"evaluator's data/set\.csv, as checked out"):
+        compare(root, recorded)

@@ -49,6 +49,14 @@ def test_half_a_score_is_no_score(output: str, document: str | None, problem: st
         read_metrics(output, document, ["loss"])
 
 
+def test_what_json_can_spell_and_nothing_can_store_is_made_storable() -> None:
+    found = read_metrics("", '{"\\ud800": 1, "loss": 2}', ["loss"])
+    assert found == {"?": 1.0, "loss": 2.0}
+    with pytest.raises(BadMetricsError) as caught:
+        read_metrics("", '{"loss": "\\ud800"}', ["loss"])
+    assert caught.value.message.encode()
+
+
 def test_what_could_be_read_is_kept_beside_the_error() -> None:
     with pytest.raises(BadMetricsError) as caught:
         read_metrics("METRIC acc=0.5\nMETRIC loss=nan", None, ["loss"])

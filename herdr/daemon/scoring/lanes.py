@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-import shutil
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio
 import anyio.abc
 import anyio.to_thread
 import msgspec
 
 from herdr.contract.facts import EvaluationRequest, EvaluationResult, ProjectInfo
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
+from herdr.errors import describe
 from herdr.runtime.processes import mark
-from herdr.scoring.evaluator import Definition, read_definition
+from herdr.scoring.contents import EvaluatorDiffersError
+from herdr.scoring.evaluator import Definition, complete, read_definition
 from herdr.scoring.measure import Job, Score, evaluator_environment, measure
-from herdr.store.rows import Candidate, Evaluator, Measurement, fetch, get
+from herdr.store.rows import Candidate, Comment, Evaluator, Measurement, fetch, get
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from herdr.store.columns import MeasurementChanges
 
-#: Seconds to wait after a scoring failed for a reason of ours, such as a full disk.
-RETRY = 5.0
+#: Seconds to wait after a scoring failed for a reason of ours, such as a full disk: at first, and at most.
+RETRY, LONGEST = 5.0, 300.0
+#: So many failures in a row are no passing trouble: a person is told.
+TELL_AFTER = 3
+PRIORITY = 1
 QUIET = 10.0
+
+
+class Setback(msgspec.Struct, frozen=True, kw_only=True):
+    """A scoring that failed for a reason of ours: how often in a row, and when to try again."""
+
+    failures: int
+    retry_at: float
 
 
 class Lanes:
@@ -35,6 +46,7 @@ class Lanes:
         self._app = app
         self._tasks = tasks
         self._busy: dict[int, int] = {}
+        self._setbacks: dict[int, Setback] = {}
 
     async def run(self) -> None:
         """Start scorings as lanes become free, until cancelled."""
@@ -47,28 +59,77 @@ class Lanes:
             free = fleet.config.max_evaluations - sum(p == fleet.project_id for p in self._busy.values())
             if free <= 0:
                 continue
-            waiting = fetch(
-                self._app.store,
-                Measurement,
-                "JOIN candidates c ON c.id = measurements.candidate_id"
-                " WHERE measurements.state = 'queued' AND c.project_id = ? ORDER BY measurements.id LIMIT ?",
-                fleet.project_id,
-                free + len(self._busy),
-            )
-            for row in [one for one in waiting if one.id not in self._busy][:free]:
+            for row in self._waiting(fleet)[:free]:
                 self._busy[row.id] = fleet.project_id
                 self._tasks.start_soon(self._lane, fleet, row)
 
+    def _waiting(self, fleet: Fleet) -> list[Measurement]:
+        queued = fetch(
+            self._app.store,
+            Measurement,
+            "JOIN candidates c ON c.id = measurements.candidate_id"
+            " WHERE measurements.state = 'queued' AND c.project_id = ? ORDER BY measurements.id LIMIT ?",
+            fleet.project_id,
+            fleet.config.max_evaluations + len(self._busy) + len(self._setbacks),
+        )
+        now = time.monotonic()
+        later = {number for number, setback in self._setbacks.items() if setback.retry_at > now}
+        return [one for one in queued if one.id not in self._busy and one.id not in later]
+
     async def _lane(self, fleet: Fleet, row: Measurement) -> None:
         try:
-            done = await self._app.guard(
-                f"scoring candidate#{row.candidate_id}", partial(score, self._app, fleet, row), fleet.project_id
+            await self._app.guard(
+                f"scoring candidate#{row.candidate_id}", partial(self._try, fleet, row), fleet.project_id
             )
-            if not done:
-                await anyio.sleep(RETRY)
         finally:
             self._busy.pop(row.id, None)
             self._app.changes.notify()
+
+    async def _try(self, fleet: Fleet, row: Measurement) -> None:
+        try:
+            await score(self._app, fleet, row)
+        except Exception as error:
+            self._set_back(fleet, row, error)
+            raise
+        self._setbacks.pop(row.id, None)
+
+    def _set_back(self, fleet: Fleet, row: Measurement, error: Exception) -> None:
+        failures = self._setbacks[row.id].failures + 1 if row.id in self._setbacks else 1
+        self._setbacks[row.id] = Setback(failures=failures, retry_at=time.monotonic() + pause_after(failures))
+        if failures >= TELL_AFTER or isinstance(error, EvaluatorDiffersError):
+            tell_person(self._app, fleet.project_id, row.candidate_id, error)
+
+
+def pause_after(failures: int) -> float:
+    """Seconds until a scoring is tried again that has failed so often in a row for a reason of ours."""
+    return min(RETRY * 2.0 ** min(failures - 1, 10), LONGEST)
+
+
+def tell_person(app: AppContext, project_id: int, candidate_id: int, error: Exception) -> None:
+    """Tell a person that a candidate cannot be scored; the same once.
+
+    Args:
+        app: the daemon.
+        project_id: whose it is.
+        candidate_id: the candidate.
+        error: what keeps it from being scored.
+    """
+    fix = getattr(error, "fix", None)
+    body = f"cannot be scored: {describe(error)}" + (f"; {fix}" if fix else "")
+    body += ". That is no fault of the candidate's: it gets no verdict, and is tried again."
+    known = "SELECT 1 FROM comments WHERE target_kind = 'candidate' AND target_id = ? AND actor = ? AND body = ?"
+    with app.transaction() as store:
+        if store.execute(known, (candidate_id, ACTOR, body)).fetchone() is None:
+            Comment.insert(
+                store,
+                project_id=project_id,
+                target_kind="candidate",
+                target_id=candidate_id,
+                kind="escalation",
+                priority=PRIORITY,
+                body=body,
+                actor=ACTOR,
+            )
 
 
 async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
@@ -79,9 +140,10 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     """
     candidate = get(app.store, Candidate, row.candidate_id)
     evaluator = get(app.store, Evaluator, row.evaluator_id)
-    job = job_for(app, fleet, row, candidate, evaluator)
     _write(app, row, state="running", started_at=app.timestamp())
     try:
+        definition = await _definition(app, fleet, evaluator)
+        job = job_for(app, fleet, row, candidate, evaluator, definition)
         result = await measure(job, partial(_elsewhere, app, fleet, candidate, job))
     except BaseException:
         _write(app, row, state="queued", started_at=None)
@@ -95,18 +157,42 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
         seconds=round(result.seconds, 3),
         finished_at=app.timestamp(),
     )
-    if result.error is None:
-        await anyio.to_thread.run_sync(partial(shutil.rmtree, job.folder, ignore_errors=True))
 
 
-def job_for(app: AppContext, fleet: Fleet, row: Measurement, candidate: Candidate, evaluator: Evaluator) -> Job:
-    """The scoring that a measurement asks for."""
-    definition: Definition = read_definition(evaluator)
+async def _definition(app: AppContext, fleet: Fleet, evaluator: Evaluator) -> Definition:
+    """The evaluator's definition; one that an older herdr stored is completed for good."""
+    stored = read_definition(evaluator)
+    found = await anyio.to_thread.run_sync(complete, stored, fleet.own, evaluator.commit_sha)
+    if found is not stored:
+        with app.transaction() as store:
+            Evaluator.update(store, evaluator.id, definition=msgspec.json.encode(found).decode(), actor=ACTOR)
+    return found
+
+
+def job_for(
+    app: AppContext,
+    fleet: Fleet,
+    row: Measurement,
+    candidate: Candidate,
+    evaluator: Evaluator,
+    definition: Definition,
+) -> Job:
+    """The scoring that a measurement asks for.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        row: the measurement.
+        candidate: what is measured.
+        evaluator: by what.
+        definition: what that is.
+    """
     return Job(
         own=fleet.own,
         commit=candidate.commit_sha,
         evaluator_commit=evaluator.commit_sha,
         protected=definition.protected,
+        contents=definition.contents,
         argv=definition.argv,
         metrics=[name for name, _ in definition.metrics],
         link=definition.link,
