@@ -21,7 +21,7 @@ BARE = (sys.executable, "-c", "pass")
 COMMANDS = (("piloop", "--help"), ("piloop", "status"), ("herdr", "status"))
 #: The budgets: times a bare interpreter, and MB.
 RATIO, MEMORY = 8.0, 60.0
-HEAVY = ("anyio", "github", "jinja2", "libtmux", "pluggy", "pygit2", "rich", "textual")
+HEAVY = ("anyio", "github", "jinja2", "libtmux", "pluggy", "rich", "textual")
 #: Runs a command line in a process of its own and says on stderr what that took. The kernel's `VmHWM` is of this
 #: program alone; `ru_maxrss` would count the memory of the parent that started it.
 LOOK_INSIDE = """

@@ -15,7 +15,7 @@ from herdr.config import FILE_NAME, Config, read_config
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home
 from herdr.moving import refuse_move, refuse_rename
-from herdr.repo.checks import check_git, find_root, head_commit, is_dirty
+from herdr.repo.checks import check_git, find_root, head_commit, is_dirty, refuse
 from herdr.repo.commits import read_commit
 from herdr.repo.names import slug
 from herdr.repo.own import OwnRepository, own_of
@@ -63,6 +63,7 @@ def set_up(home: Home, start: Path, environ: Mapping[str, str], *, actor: str, t
     """
     check_git()
     root = find_root(start)
+    refuse(root)
     commit = head_commit(root)
     written = write_templates(root, slug(root.name))
     for path in written:

@@ -36,6 +36,8 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
     if panes:
         check_tmux(os.environ)
     project = _register(home, root) if root is not None else None
+    if root is not None and project is not None:
+        _take_up_git_settings(home, root, project)
     if foreground:
         if is_running(home):
             raise DaemonRunningError(
@@ -95,6 +97,16 @@ def _needs_tmux(home: Home, root: Path | None) -> bool:
         return not (root / FILE_NAME).exists() or read_config(root, os.environ).runtime == "herdr"
     with reading(home) as context:
         return not all(in_background(project) for project in fetch(context.conn, Project, "ORDER BY id"))
+
+
+def _take_up_git_settings(home: Home, root: Path, project: str) -> None:
+    """Have agents and herdr's own git work with the person's settings of now, and say what is new in them."""
+    from herdr.repo.checks import refuse
+    from herdr.repo.own import own_of, refresh
+
+    refuse(root)
+    for change in refresh(own_of(home, root, project)):
+        click.echo(f"taken over from git's settings: {change}")
 
 
 def _register(home: Home, root: Path) -> str:

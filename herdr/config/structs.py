@@ -311,6 +311,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Harness -> how many of its agents work at the same time."""
     link: tuple[RepoPath, ...] = ()
     """Ignored files and folders that every worktree needs, such as data."""
+    hooks: bool = False
+    """Whether the repo's git hooks run for the commits of agents, too."""
+    remotes: bool = False
+    """Whether the git of agents has the repo's remotes, to fetch from and to push to."""
     confidence: Annotated[float, Meta(gt=0.5, lt=1)] = 0.95
     """How sure a verdict has to be."""
     tracks: dict[str, Track] = {}

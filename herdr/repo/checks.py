@@ -7,21 +7,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from herdr.errors import HerdrError, UsageError
+from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.repo.git import GitError, run_git
-
-if TYPE_CHECKING:
-    import pygit2
 
 #: `git merge-tree --write-tree` came with this version.
 MINIMUM_GIT = (2, 38)
 
 SYMLINK, SUBMODULE = 0o120000, 0o160000
-
-#: libgit2 refuses repos with these; what it cannot read in them, `git` reads.
-HARMLESS_EXTENSIONS = ["partialclone"]
 
 
 @functools.lru_cache(maxsize=1)
@@ -79,50 +72,78 @@ def common_dir(root: Path) -> Path:
     return (root / run_git(root, "rev-parse", "--git-common-dir").text).resolve()
 
 
-def open_repo(path: Path) -> pygit2.Repository:
-    """Open a checkout or worktree for reading.
-
-    Raises:
-        HerdrError: it cannot be opened.
-    """
-    import pygit2
-
-    # Not in every pygit2 that herdr supports; without it only repos with such an extension are refused.
-    if hasattr(pygit2.settings, "set_extensions"):
-        pygit2.settings.set_extensions(HARMLESS_EXTENSIONS)
-    try:
-        return pygit2.Repository(str(path))
-    except (pygit2.GitError, KeyError) as error:
-        raise HerdrError(f"cannot read the git repo at {path}: {error}", fix="Run: git status") from error
-
-
 def head_commit(root: Path) -> str:
     """The full id of the commit that HEAD of this checkout or worktree names.
 
     Raises:
         HerdrError: the repo has no commits.
     """
-    repo = open_repo(root)
-    if repo.head_is_unborn:
+    found = _commit(root, "HEAD")
+    if found is None:
         raise UsageError(
             f"the repo at {root} has no commits",
             fix='Commit something first: git add -A && git commit -m "start"',
         )
-    return str(repo.head.target)
+    return found
 
 
 def resolve_commit(root: Path, rev: str) -> str:
     """The full id of the commit that a revision (branch, tag, short id, `HEAD~2`) names.
 
+    Args:
+        root: a checkout.
+        rev: the revision.
+
     Raises:
         HerdrError: it names no commit here.
     """
-    import pygit2
+    found = _commit(root, rev) if rev else None
+    if found is None:
+        raise UsageError(f"{rev!r} names no commit in {root}", fix="See: git log --oneline --all")
+    return found
 
-    try:
-        return str(open_repo(root).revparse_single(rev).peel(pygit2.Commit).id)
-    except (KeyError, ValueError, pygit2.GitError) as error:
-        raise UsageError(f"{rev!r} names no commit in {root}", fix="See: git log --oneline --all") from error
+
+def _commit(root: Path, rev: str) -> str | None:
+    asked = ("rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}")
+    done = run_git(root, *asked, check=False, env={"GIT_NO_REPLACE_OBJECTS": "1"})
+    return done.text if done.code == 0 else None
+
+
+def too_old() -> list[str]:
+    """What the git of this machine is too old for, a sentence each: herdr works, and is not as safe there."""
+    said = run_git(Path("/"), "version").text
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", said)
+    if found is None:
+        return []
+    major, minor, patch = (int(number or 0) for number in found.groups())
+    # It came with 2.45, and with the security releases of that day.
+    mended = {39: 4, 40: 2, 41: 1, 42: 2, 43: 4, 44: 1}
+    if (major, minor) >= (2, 45) or (major == 2 and minor in mended and patch >= mended[minor]):
+        return []
+    return [
+        f"{said} cannot be told to fetch nothing (GIT_NO_LAZY_FETCH), which matters in a partial clone: 2.45 can"
+    ]
+
+
+def refuse(root: Path) -> None:
+    """Make sure that the repository is of a kind that herdr can work in.
+
+    Args:
+        root: the checkout.
+
+    Raises:
+        RefusedError: it is not; says what is in the way.
+    """
+    if run_git(root, "config", "--get", "lfs.storage", check=False).code == 0:
+        raise RefusedError(
+            f"git-lfs keeps the files of {root} elsewhere (lfs.storage), and the git of agents would write there",
+            fix=f"move them to {common_dir(root) / 'lfs'}, and run: git config --unset lfs.storage",
+        )
+    if any(sign in str(common_dir(root)) for sign in "\n\r"):
+        raise RefusedError(
+            f"the path {str(root)!r} has a line break in it, which git cannot note as a place of objects",
+            fix="Rename the folder.",
+        )
 
 
 def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:

@@ -143,6 +143,11 @@ def stand_on(place: Isolated, own: OwnRepository, commit: str) -> None:
     with own.throw_away() as name:
         index = Path(name) / "index"
         own.run("read-tree", commit, work_tree=place.worktree, index=index)
+        if own.snapshot.sparse:
+            # What is not there is what the checkout leaves out.
+            gone = own.run("ls-files", "-z", "--deleted", work_tree=place.worktree, index=index).out
+            own.run("update-index", "-z", "--skip-worktree", "--stdin", work_tree=place.worktree, index=index,
+                    input=gone)  # fmt: skip
         own.run("update-index", "-q", "--refresh", work_tree=place.worktree, index=index, check=False)
         if not is_usable(place):
             delete_entry(place.admin / "index")

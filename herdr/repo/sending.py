@@ -20,7 +20,10 @@ from herdr.repo.lending import LendError
 #: Bytes of packed objects that one call may send.
 SIZE_LIMIT = 2 * 1024**3
 PACK = ("pack-objects", "--revs", "--thin", "--stdout", "-q")
-UNPACK = ("index-pack", "--stdin", "--strict", "--fix-thin", f"--max-input-size={SIZE_LIMIT}")
+UNPACK = ("index-pack", "--stdin", "--fix-thin", f"--max-input-size={SIZE_LIMIT}")
+#: How an agent's objects are looked at: each by itself, and whether all that they name is there. In a partial
+#: clone what is not there can be fetched.
+WHOLE, EACH = "--strict", "--fsck-objects"
 #: Without these git does not run, or leaves its temporary files elsewhere.
 KEPT = ("PATH", "HOME", "TMPDIR")
 #: Bytes of what git says that are read.
@@ -34,7 +37,15 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
 
 
-def send(source: Side, target: Side, commits: Sequence[str], known: Sequence[str], deadline: float) -> None:
+def send(
+    source: Side,
+    target: Side,
+    commits: Sequence[str],
+    known: Sequence[str],
+    deadline: float,
+    *,
+    looks: Sequence[str] = (),
+) -> None:
     """Send commits with all that they need.
 
     Args:
@@ -43,6 +54,7 @@ def send(source: Side, target: Side, commits: Sequence[str], known: Sequence[str
         commits: full ids.
         known: commits that both have, with their history.
         deadline: when it has to be done, by the monotonic clock.
+        looks: how closely the objects are looked at; their names are computed anew in any case.
 
     Raises:
         LendError: they could not be sent; git's own words.
@@ -54,7 +66,7 @@ def send(source: Side, target: Side, commits: Sequence[str], known: Sequence[str
         asked.seek(0)
         pack = _start(source, PACK, asked, subprocess.PIPE, packs)
         try:
-            take = _start(target, UNPACK, pack.stdout, subprocess.DEVNULL, takes)
+            take = _start(target, (*UNPACK, *looks), pack.stdout, subprocess.DEVNULL, takes)
         except BaseException:
             _end(pack)
             raise

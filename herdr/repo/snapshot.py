@@ -47,6 +47,7 @@ FILES = {
     "sparse": "which files a sparse checkout has",
     "shallow": "how deep the clone is (shallow)",
     "replaced": "replaced objects (git replace), which herdr never obeys",
+    "hooks": "the folder of hooks (core.hooksPath)",
     "grafts": "grafts, which herdr never obeys",
 }
 #: What is said of a value that may be a secret or a command: only that it differs.
@@ -65,6 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         shallow: the commits that a shallow clone ends at.
         replaced: refs of replaced objects, with what they name: never obeyed, and told when they change.
         grafts: whether there is a grafts file: never obeyed.
+        hooks: the folder of the person's hooks, which run for agents only where that was asked for.
         promisor: for a partial clone, the URL of each remote that has the missing objects.
         remotes: where the person's remotes are, and what is fetched from them.
     """
@@ -77,6 +79,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     shallow: bytes = b""
     replaced: tuple[str, ...] = ()
     grafts: bool = False
+    hooks: str = os.devnull
     promisor: tuple[tuple[str, str], ...] = ()
     remotes: tuple[tuple[str, str], ...] = ()
 
@@ -152,6 +155,7 @@ def take_snapshot(root: Path) -> Snapshot:
         shallow=_content(common / "shallow"),
         replaced=tuple(run_git(root, "for-each-ref", "refs/replace").text.splitlines()),
         grafts=(common / "info/grafts").exists(),
+        hooks=str(root / run_git(root, "rev-parse", "--git-path", "hooks", as_user=True).text),
         promisor=tuple((key, value) for key, value in listed if key.endswith(".url") and key[:-4] in partial),
         remotes=tuple((key, value) for key, value in listed if REMOTES.fullmatch(key)),
     )

@@ -20,7 +20,7 @@ from herdr.repo.lending import LendError, lend
 from herdr.repo.lfs import bring_media
 from herdr.repo.own import CLOSED, OwnRepository
 from herdr.repo.refs_on_disk import Refs
-from herdr.repo.sending import Side, send
+from herdr.repo.sending import EACH, WHOLE, Side, send
 
 #: Seconds that one takeover may take, however much of it is broken.
 DEADLINE = 300.0
@@ -178,7 +178,8 @@ def _bring(repository: Path, own: OwnRepository, commits: Sequence[str], known: 
             return [f"{len(commits)} commits could not be taken over: {error}"]
         source = Side(folder=folder, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(folder)})
         target = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
-        said = _send_each(source, target, commits, known, time.monotonic() + DEADLINE)
+        looks = EACH if own.snapshot.promisor else WHOLE
+        said = _send_each(source, target, commits, known, time.monotonic() + DEADLINE, looks)
     problems = [f"commit {sha[:12]} could not be taken over: {why}" for sha, why in said.items()]
     if len(problems) > NAMED:
         problems[NAMED:] = [f"{len(problems) - NAMED} more commits could not be taken over"]
@@ -186,17 +187,17 @@ def _bring(repository: Path, own: OwnRepository, commits: Sequence[str], known: 
 
 
 def _send_each(
-    source: Side, target: Side, commits: Sequence[str], known: Sequence[str], deadline: float
+    source: Side, target: Side, commits: Sequence[str], known: Sequence[str], deadline: float, looks: str
 ) -> dict[str, str]:
     """Send commits together, and where that fails by halves: one that is broken must not cost the others."""
     try:
-        send(source, target, commits, known, deadline)
+        send(source, target, commits, known, deadline, looks=[looks])
     except LendError as error:
         if len(commits) == 1 or time.monotonic() > deadline:
             return dict.fromkeys(commits, str(error))
         half = len(commits) // 2
-        said = _send_each(source, target, commits[:half], known, deadline)
-        return said | _send_each(source, target, commits[half:], known, deadline)
+        said = _send_each(source, target, commits[:half], known, deadline, looks)
+        return said | _send_each(source, target, commits[half:], known, deadline, looks)
     return {}
 
 

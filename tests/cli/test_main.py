@@ -15,7 +15,7 @@ from herdr.cli.main import run
 from herdr.cli.running import GROUPS
 from herdr.home import Home
 
-HEAVY = {"pygit2", "libtmux", "anyio", "psutil", "rich", "pluggy", "jinja2", "tomli", "pathspec", "asyncio"}
+HEAVY = {"libtmux", "anyio", "psutil", "rich", "pluggy", "jinja2", "tomli", "pathspec", "asyncio"}
 LOADED = (
     "import sys; from herdr.cli.main import run; run({0!r}, {1!r}); print('|'.join(sys.modules), file=sys.stderr)"
 )

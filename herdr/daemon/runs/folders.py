@@ -50,4 +50,6 @@ def _folder(
         base=get(app.store, Candidate, base_id).commit_sha,
         branch=branch,
         link=tuple(fleet.config.link),
+        hooks=Path(fleet.own.snapshot.hooks) if fleet.config.hooks else None,
+        remotes=fleet.config.remotes,
     )
