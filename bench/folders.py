@@ -50,19 +50,19 @@ def _measure(name: str, top: Path, files: int, rounds: int) -> list[Row]:
     for number in range(rounds):
         linked, folder = root / ".worktrees" / f"linked-{number}", _folder(own, number)
         branch, since = f"linked-{number}", int(time.time())
-        plain = _time(lambda: _git(root, "worktree", "add", "-q", "-b", branch, str(linked), "HEAD"))
+        plain = _time(_git, root, "worktree", "add", "-q", "-b", branch, str(linked), "HEAD")
         starts.append((plain, _time(folder.make)))
         for worktree in (linked, folder.place.worktree):
-            (worktree / "file-0").write_text(f"{number}")
+            (worktree / "file-0").write_text(str(worktree))
             _git(worktree, "commit", "-qam", "work")
         size = max(size, _size(folder.place.repository / "objects"))
-        plain = _time(lambda: _end_linked(root, linked, branch))
-        ends.append((plain, _time(lambda: _end(folder, since))))
+        plain = _time(_end_linked, root, linked, branch)
+        ends.append((plain, _time(_end, folder, since)))
     small = name == "small"
     return [
         *_rows(f"start of a run, {name}", starts, AT_START if small else None),
         *_rows(f"end of a run, {name}", ends, AT_END if small else None),
-        figure(f"a run's own objects, {name}", size / 1e6, "MB", note="of one commit; the rest is borrowed"),
+        figure(f"a run's own objects, {name}", size / 1e6, "MB", note="of one commit: all else is borrowed"),
     ]
 
 
@@ -84,7 +84,7 @@ def _folder(own: OwnRepository, number: int) -> RunFolder:
 
 
 def _end_linked(root: Path, linked: Path, branch: str) -> None:
-    """What a linked worktree needs: its commits listed and pinned, what is uncommitted looked for, both removed."""
+    """What a linked worktree needs: commits listed and pinned, what is uncommitted looked for, both removed."""
     _git(root, "rev-list", f"HEAD..{branch}")
     _git(root, "update-ref", f"refs/piloop/{branch}", branch)
     _git(linked, "status", "--porcelain")
@@ -107,7 +107,7 @@ def _repo(root: Path, files: int) -> Path:
         path.write_text(secrets.token_hex(FILE_SIZE // 2))
     _git(root, "add", "-A")
     _git(root, "commit", "-qm", "first")
-    _git(root, "gc", "-q")
+    _git(root, "repack", "-adq")
     return root
 
 
@@ -115,9 +115,9 @@ def _git(cwd: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, env=os.environ | NOBODY)
 
 
-def _time(act: Callable[[], object]) -> float:
+def _time(act: Callable[..., object], *arguments: object) -> float:
     begin = time.perf_counter()
-    act()
+    act(*arguments)
     return 1000 * (time.perf_counter() - begin)
 
 

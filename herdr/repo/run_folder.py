@@ -66,10 +66,11 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
                 raise
         else:
             return []
-        tip, branch = self._next_start()
-        if self.base not in pinned(self.own).values():
+        pins = pinned(self.own)
+        tip, branch = self._next_start(self._mine(pins))
+        if self.base not in pins.values():
             # It may be on no branch of the person's any more: a pin has it outlive a `git gc` there.
-            self._pin({f"{self.own.pins}{self.name}/base": self.base})
+            takeover.pin(self.own, {f"{self.own.pins}{self.name}/base": self.base}, known=())
         delete_entry(self.place.repository)
         return isolated.create(
             self.place,
@@ -101,14 +102,15 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
         """
         refs = read_refs(self.place)
         pins = pinned(self.own)
-        mine = [sha for name, sha in pins.items() if self._is_mine(name)]
+        mine = self._mine(pins)
         # Often nothing is new: HEAD has moved to where it stood before.
         if not set(refs.commits) - {self.base, *mine}:
             return list(refs.problems)
         others = [sha for name, sha in pins.items() if not self._is_mine(name)]
         known = [self.base, *others, *self._refs_of_the_person().values()]
-        taken = takeover.take_over(self.place, self.own, refs, known=known, since=since)
-        self._keep(mine, [commit for commit in taken.commits if commit.sha not in mine])
+        taken = takeover.take_over(self.place, self.own, refs, known=known, held=mine, since=since)
+        fresh = [commit for commit in taken.commits if commit.sha not in mine]
+        self._keep(mine, fresh, others, taken.packs)
         return list(taken.problems)
 
     def commits(self) -> list[Commit]:
@@ -174,32 +176,38 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     def _is_mine(self, pin: str) -> bool:
         return pin.startswith(f"{self.name}/") and pin != f"{self.name}/base"
 
-    def _mine(self) -> list[str]:
+    def _mine(self, pins: Mapping[str, str] | None = None) -> list[str]:
         """The run's commits by their pins, in the order in which they were pinned."""
-        pins = {name: sha for name, sha in pinned(self.own, f"{self.name}/").items() if self._is_mine(name)}
-        return [pins[name] for name in sorted(pins, key=_number)]
+        found = pinned(self.own, f"{self.name}/") if pins is None else pins
+        return [found[name] for name in sorted(filter(self._is_mine, found), key=_number)]
 
-    def _keep(self, mine: Sequence[str], commits: Sequence[Commit]) -> None:
+    def _keep(
+        self,
+        mine: Sequence[str],
+        commits: Sequence[Commit],
+        others: Sequence[str] = (),
+        packs: Sequence[str] = (),
+    ) -> None:
         names = (f"{self.own.pins}{self.name}/{len(mine) + n}-{one.sha[:12]}" for n, one in enumerate(commits, 1))
-        self._pin(dict(zip(names, (one.sha for one in commits), strict=True)), mine)
-
-    def _pin(self, pins: Mapping[str, str], mine: Sequence[str] = ()) -> None:
-        takeover.pin(self.own, pins, known=[self.base, *mine])
+        pins = dict(zip(names, (one.sha for one in commits), strict=True))
+        takeover.pin(self.own, pins, known=[self.base, *mine, *others], packs=packs)
 
     def _head(self, refs: Refs, mine: Sequence[str]) -> str | None:
         """The commit that the worktree's files are compared with; None on an orphan branch."""
-        if refs.head is not None and existing(self.own, [refs.head]):
+        if refs.head is not None and self._has(refs.head, mine):
             return refs.head
         deleted = refs.branch is None or refs.branch == f"{BRANCHES}{self.branch}"
         # Its own branch was deleted, or HEAD cannot be read or taken over: the work goes on from what is known.
         return (mine[-1] if mine else self.base) if refs.head is not None or deleted else None
 
-    def _next_start(self) -> tuple[str, str | None]:
+    def _has(self, commit: str, mine: Sequence[str]) -> bool:
+        return commit == self.base or commit in mine or bool(existing(self.own, [commit]))
+
+    def _next_start(self, mine: Sequence[str]) -> tuple[str, str | None]:
         """The commit, and the branch, that the next start goes on from where the folder is gone."""
         refs = read_refs(self.place)
-        if refs.head is not None and existing(self.own, [refs.head]):
+        if refs.head is not None and self._has(refs.head, mine):
             return refs.head, refs.branch.removeprefix(BRANCHES) if refs.branch is not None else None
-        mine = self._mine()
         return (mine[-1] if mine else self.base), self.branch
 
     def _refs_of_the_person(self) -> dict[str, str]:

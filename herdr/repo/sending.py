@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -45,7 +46,7 @@ def send(
     deadline: float,
     *,
     looks: Sequence[str] = (),
-) -> None:
+) -> str | None:
     """Send commits with all that they need.
 
     Args:
@@ -56,17 +57,21 @@ def send(
         deadline: when it has to be done, by the monotonic clock.
         looks: how closely the objects are looked at; their names are computed anew in any case.
 
+    Returns:
+        The name of the pack that the target has got, without its suffix; None where nothing was missing there.
+
     Raises:
         LendError: they could not be sent; git's own words.
     """
     revisions = "".join([*(f"{sha}\n" for sha in commits), *(f"^{sha}\n" for sha in known)]).encode()
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as packs, tempfile.TemporaryFile() as takes:
+    with contextlib.ExitStack() as files:
+        asked, packs, takes, got = (files.enter_context(tempfile.TemporaryFile()) for _ in range(4))
         # Files, so that no pipe can fill up with nobody reading.
         asked.write(revisions)
         asked.seek(0)
         pack = _start(source, PACK, asked, subprocess.PIPE, packs)
         try:
-            take = _start(target, (*UNPACK, *looks), pack.stdout, subprocess.DEVNULL, takes)
+            take = _start(target, (*UNPACK, *looks), pack.stdout, got.fileno(), takes)
         except BaseException:
             _end(pack)
             raise
@@ -75,10 +80,13 @@ def send(
         in_time = _wait(pack, take, deadline)
         # What does not read is told by its reader too, as a pack that ends early: the cause comes first.
         said = [_words(file) for process, file in ((pack, packs), (take, takes)) if process.returncode]
-    if not in_time:
-        raise LendError("it was not done in time")
-    if said:
-        raise LendError(next(filter(None, said), "git failed and said nothing"))
+        if not in_time:
+            raise LendError("it was not done in time")
+        if said:
+            raise LendError(next(filter(None, said), "git failed and said nothing"))
+        got.seek(0)
+        name = got.read(SAID).decode("ascii", "replace").strip().partition("\t")[2]
+    return f"pack-{name}" if name else None
 
 
 def _start(

@@ -48,13 +48,17 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         commits: the run's commits that are in herdr's own repository now, in order of time.
         problems: commits that could not be taken over, and why, a sentence each.
+        packs: the packs that came into herdr's own repository with this call, without their suffixes.
     """
 
     commits: tuple[Commit, ...] = ()
     problems: tuple[str, ...] = ()
+    packs: tuple[str, ...] = ()
 
 
-def take_over(place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequence[str], since: int) -> Taken:
+def take_over(
+    place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequence[str], held: Sequence[str] = (), since: int
+) -> Taken:
     """Bring over every commit that HEAD or a branch of a run's repository stands on, or has stood on.
 
     A commit is the run's when nothing that was there before reaches it, and it was made since the run started:
@@ -66,6 +70,7 @@ def take_over(place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequenc
         refs: what the refs there say.
         known: commits, or tags, whose history is not the run's: its base, what other runs' pins keep, the
             person's branches and tags. Those that herdr's own repository does not have are passed over.
+        held: the run's commits that were taken over earlier.
         since: when the run started, in seconds since the epoch.
 
     Returns:
@@ -75,9 +80,11 @@ def take_over(place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequenc
     there = _there(own, [*wanted, *known])
     before = [sha for sha in dict.fromkeys(known) if sha in there]
     problems = list(refs.problems)
+    packs: list[str] = []
     if missing := [sha for sha in wanted if sha not in there]:
-        problems += _bring(place.repository, own, missing, before)
-        there |= _there(own, missing)
+        broken, packs = _bring(place.repository, own, missing, [*before, *held])
+        problems += broken
+        there |= _there(own, missing) if broken else dict.fromkeys(missing, "commit")
     have = [sha for sha in wanted if there.get(sha) == "commit"]
     commits = read_commits(own, [*have, *(f"^{sha}" for sha in before)]) if have else []
     early = [one for one in commits if one.committed < since and one.sha in refs.stood_on]
@@ -88,7 +95,7 @@ def take_over(place: Isolated, own: OwnRepository, refs: Refs, *, known: Sequenc
     mine = sorted((one for one in commits if one.committed >= since), key=lambda one: one.committed)
     if len(mine) > MOST:
         problems.append(f"{len(mine)} commits were made, of which the last {MOST} count")
-    return Taken(commits=tuple(mine[-MOST:]), problems=tuple(problems))
+    return Taken(commits=tuple(mine[-MOST:]), problems=tuple(problems), packs=tuple(packs))
 
 
 def bring(repository: Path, own: OwnRepository, commit: str) -> list[str]:
@@ -99,7 +106,7 @@ def bring(repository: Path, own: OwnRepository, commit: str) -> list[str]:
         own: where it is copied to.
         commit: its full id.
     """
-    return [] if existing(own, [commit]) else _bring(repository, own, [commit], own_pins(own))
+    return [] if existing(own, [commit]) else _bring(repository, own, [commit], own_pins(own))[0]
 
 
 def existing(own: OwnRepository, shas: Iterable[str]) -> list[str]:
@@ -121,7 +128,9 @@ def own_pins(own: OwnRepository) -> list[str]:
     return own.run("for-each-ref", "--format=%(objectname)", "refs/piloop").text.split()
 
 
-def pin(own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None = None) -> None:
+def pin(
+    own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None = None, *, packs: Sequence[str] = ()
+) -> None:
     """Keep commits, in the person's repository and in herdr's own, each under a ref; doing it again is fine.
 
     The person's repository gets the objects that it lacks, and these refs: no tags, no FETCH_HEAD, no
@@ -131,6 +140,7 @@ def pin(own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None
         own: the project's repository of herdr's own; it has the commits.
         pins: full names of refs, and the full ids of their commits.
         known: commits whose history the person's repository is likely to have; all other pins by default.
+        packs: packs of herdr's own repository that hold all that a repository lacks which has the known commits.
 
     Raises:
         HerdrError: the person's repository cannot be written.
@@ -145,7 +155,8 @@ def pin(own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None
         bases = own_pins(own) if known is None else known
         there = _kinds(own, [*wanted, *bases], env)
         missing = [sha for sha in wanted if sha not in there]
-        if missing:
+        linked = missing and packs and all(sha in there for sha in bases) and _link_packs(own.path, lent, packs)
+        if missing and not linked:
             source = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
             send(source, Side(folder=folder, env=env), missing, list(there), time.monotonic() + DEADLINE)
     bring_media(own.path, own.common, own.snapshot)
@@ -153,6 +164,21 @@ def pin(own: OwnRepository, pins: Mapping[str, str], known: Sequence[str] | None
     # The person's first: a pin of herdr's own says that it is in both.
     own.run_in_persons("update-ref", "--stdin", input=lines)
     own.run("update-ref", "--stdin", input=lines)
+
+
+def _link_packs(repository: Path, objects: Path, names: Sequence[str]) -> bool:
+    """Share packs of herdr's own, whose objects were checked when they came; whether that could be done."""
+    source, target = repository / "objects/pack", objects / "pack"
+    try:
+        for name in names:
+            # The index comes last: git looks for nothing in a pack without one.
+            for suffix in (".pack", ".idx"):
+                if not (target / f"{name}{suffix}").exists():
+                    os.link(source / f"{name}{suffix}", target / f"{name}{suffix}")
+    except OSError:
+        # Another file system, for instance.
+        return False
+    return True
 
 
 def _there(own: OwnRepository, shas: Iterable[str]) -> dict[str, str]:
@@ -169,36 +195,38 @@ def _kinds(own: OwnRepository, shas: Iterable[str], env: Mapping[str, str]) -> d
     return {sha: kind for sha, kind in zip(asked, said, strict=True) if kind in ("commit", "tag")}
 
 
-def _bring(repository: Path, own: OwnRepository, commits: Sequence[str], known: Sequence[str]) -> list[str]:
+def _bring(
+    repository: Path, own: OwnRepository, commits: Sequence[str], known: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Copy commits; gives what could not be copied, a sentence each, and the packs that they came in."""
+    packs: list[str] = []
     with own.throw_away() as name:
         folder = _throw_away(Path(name), own)
         try:
             lend(repository / "objects", folder / "objects")
         except (LendError, OSError) as error:
-            return [f"{len(commits)} commits could not be taken over: {error}"]
+            return [f"{len(commits)} commits could not be taken over: {error}"], []
         source = Side(folder=folder, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(folder)})
         target = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
         looks = EACH if own.snapshot.promisor else WHOLE
-        said = _send_each(source, target, commits, known, time.monotonic() + DEADLINE, looks)
+        deadline = time.monotonic() + DEADLINE
+
+        def each(some: Sequence[str]) -> dict[str, str]:
+            """Send commits together, and where that fails by halves: a broken one must not cost the others."""
+            try:
+                packs.extend(filter(None, [send(source, target, some, known, deadline, looks=[looks])]))
+            except LendError as error:
+                if len(some) == 1 or time.monotonic() > deadline:
+                    return dict.fromkeys(some, str(error))
+                half = len(some) // 2
+                return each(some[:half]) | each(some[half:])
+            return {}
+
+        said = each(commits)
     problems = [f"commit {sha[:12]} could not be taken over: {why}" for sha, why in said.items()]
     if len(problems) > NAMED:
         problems[NAMED:] = [f"{len(problems) - NAMED} more commits could not be taken over"]
-    return problems + bring_media(repository, own.path, own.snapshot)
-
-
-def _send_each(
-    source: Side, target: Side, commits: Sequence[str], known: Sequence[str], deadline: float, looks: str
-) -> dict[str, str]:
-    """Send commits together, and where that fails by halves: one that is broken must not cost the others."""
-    try:
-        send(source, target, commits, known, deadline, looks=[looks])
-    except LendError as error:
-        if len(commits) == 1 or time.monotonic() > deadline:
-            return dict.fromkeys(commits, str(error))
-        half = len(commits) // 2
-        said = _send_each(source, target, commits[:half], known, deadline, looks)
-        return said | _send_each(source, target, commits[half:], known, deadline, looks)
-    return {}
+    return problems + bring_media(repository, own.path, own.snapshot), packs
 
 
 def _throw_away(folder: Path, own: OwnRepository) -> Path:
