@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -107,6 +108,21 @@ class GitMissingError(GitError):
         self.message = self.reason
 
 
+class _Process(subprocess.Popen[bytes]):
+    """A process whose end is noticed at once: Python sleeps between two looks, for longer than git takes."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end, as `Popen.wait` does."""
+        if timeout is not None and self.returncode is None and hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                descriptor = os.pidfd_open(self.pid)
+                try:
+                    select.select([descriptor], [], [], max(timeout, 0))
+                finally:
+                    os.close(descriptor)
+        return super().wait(timeout)
+
+
 def run_git(
     repo: Path,
     *args: str | Path,
@@ -137,7 +153,7 @@ def run_git(
     command = [os.fspath(arg) for arg in args]
     settings = [] if as_user else [word for setting in FIXED_CONFIG for word in ("-c", setting)]
     try:
-        process = subprocess.Popen(
+        process = _Process(
             ["git", *settings, *command],
             cwd=repo,
             env=_environment(reads=_subcommand(command) in READS, as_user=as_user) | dict(env or {}),

@@ -27,6 +27,17 @@ from herdr.repo.snapshot import ATTRIBUTES, FILE, Snapshot, take_snapshot
 THROW_AWAY = "tmp-"
 SWEEP_AGE = 24 * 3600
 
+#: The configuration of a git folder that does nothing but read and get objects.
+BARE = b"""[core]
+\trepositoryformatversion = 1
+\tbare = true
+\tcommitGraph = false
+\tmultiPackIndex = false
+[pack]
+\tuseBitmaps = false
+\tthreads = 1
+"""
+
 #: No file outside the repository that git is run in may say how it works.
 CLOSED = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -115,6 +126,11 @@ class OwnRepository(msgspec.Struct, frozen=True, kw_only=True):
         """A folder for the time of one call, on the same file system."""
         return tempfile.TemporaryDirectory(dir=self.path, prefix=THROW_AWAY)
 
+    @property
+    def lookout(self) -> Path:
+        """A git folder that has the person's objects alone, and nothing of their configuration."""
+        return self.path / "lookout.git"
+
     def identity(self) -> tuple[str, ...]:
         """Settings that let git commit here: none where the person configured a name and an address."""
         known = dict(self.snapshot.config)
@@ -187,6 +203,7 @@ def _renew(own: OwnRepository, snapshot: Snapshot) -> None:
     write_repository(own.path, own.common / "objects", snapshot, head="refs/heads/none")
     if not (own.path / FILE).is_file():
         _recall_pins(own)
+    write_bare(own.lookout, own.common / "objects", snapshot)
     # Last: with it, the repository is whole.
     _write(own.path / FILE, msgspec.json.encode(snapshot))
 
@@ -244,6 +261,25 @@ def write_repository(
             (path / name).unlink(missing_ok=True)
     # Last: a folder without HEAD is no repository, so a half-made one is not taken for a whole one.
     _write(path / "HEAD", f"ref: {head}\n".encode())
+
+
+def write_bare(folder: Path, objects: Path, snapshot: Snapshot) -> None:
+    """Write a git folder without refs, hooks or history, which does nothing but read and get objects.
+
+    Args:
+        folder: where.
+        objects: the object folder that it reads beside its own.
+        snapshot: says how objects are kept.
+    """
+    for inner in ("objects/info", "objects/pack", "refs"):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
+    (folder / "config").write_bytes(BARE + snapshot.format_lines())
+    if snapshot.shallow:
+        (folder / "shallow").write_bytes(snapshot.shallow)
+    else:
+        (folder / "shallow").unlink(missing_ok=True)
+    (folder / "HEAD").write_text("ref: refs/heads/none\n")
 
 
 def _recall_pins(own: OwnRepository) -> None:

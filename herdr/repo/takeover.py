@@ -18,7 +18,7 @@ from herdr.repo.commits import Commit, read_commits
 from herdr.repo.isolated import Isolated
 from herdr.repo.lending import LendError, lend
 from herdr.repo.lfs import bring_media
-from herdr.repo.own import CLOSED, OwnRepository
+from herdr.repo.own import CLOSED, OwnRepository, write_bare
 from herdr.repo.refs_on_disk import Refs
 from herdr.repo.sending import EACH, WHOLE, Side, send
 
@@ -28,16 +28,6 @@ DEADLINE = 300.0
 MOST = 500
 #: How many broken commits are named.
 NAMED = 20
-#: The throw-away git folder: nothing in it but what reads objects.
-BARE = b"""[core]
-\trepositoryformatversion = 1
-\tbare = true
-\tcommitGraph = false
-\tmultiPackIndex = false
-[pack]
-\tuseBitmaps = false
-\tthreads = 1
-"""
 #: In a partial clone, git must not fetch what an agent's repository lacks.
 NO_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 
@@ -149,16 +139,15 @@ def pin(
         return
     wanted = list(dict.fromkeys(pins.values()))
     lent = own.common / "objects"
-    with own.throw_away() as name:
-        folder = _throw_away(Path(name), own)
-        env = {**CLOSED, **NO_FETCH, "GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(lent)}
-        bases = own_pins(own) if known is None else known
-        there = _kinds(own, [*wanted, *bases], env)
-        missing = [sha for sha in wanted if sha not in there]
-        linked = missing and packs and all(sha in there for sha in bases) and _link_packs(own.path, lent, packs)
-        if missing and not linked:
+    env = {**CLOSED, **NO_FETCH, "GIT_DIR": str(own.lookout), "GIT_OBJECT_DIRECTORY": str(lent)}
+    bases = own_pins(own) if known is None else known
+    there = _kinds(own, [*wanted, *bases], env)
+    if missing := [sha for sha in wanted if sha not in there]:
+        whole = bool(packs) and all(sha in there for sha in bases)
+        if not (whole and _link_packs(own.path, lent, packs)):
             source = Side(folder=own.path, env={**CLOSED, **NO_FETCH, "GIT_DIR": str(own.path)})
-            send(source, Side(folder=folder, env=env), missing, list(there), time.monotonic() + DEADLINE)
+            target = Side(folder=own.lookout, env=env)
+            send(source, target, missing, list(there), time.monotonic() + DEADLINE)
     bring_media(own.path, own.common, own.snapshot)
     lines = "".join(f"update {name} {commit}\n" for name, commit in pins.items()).encode()
     # The person's first: a pin of herdr's own says that it is in both.
@@ -201,7 +190,8 @@ def _bring(
     """Copy commits; gives what could not be copied, a sentence each, and the packs that they came in."""
     packs: list[str] = []
     with own.throw_away() as name:
-        folder = _throw_away(Path(name), own)
+        folder = Path(name)
+        write_bare(folder, own.common / "objects", own.snapshot)
         try:
             lend(repository / "objects", folder / "objects")
         except (LendError, OSError) as error:
@@ -227,17 +217,3 @@ def _bring(
     if len(problems) > NAMED:
         problems[NAMED:] = [f"{len(problems) - NAMED} more commits could not be taken over"]
     return problems + bring_media(repository, own.path, own.snapshot), packs
-
-
-def _throw_away(folder: Path, own: OwnRepository) -> Path:
-    """Make of an empty folder a git folder without refs, hooks or history that reads the person's objects."""
-    (folder / "objects/info").mkdir(parents=True)
-    (folder / "objects/pack").mkdir()
-    (folder / "refs").mkdir()
-    (folder / "objects/info/alternates").write_bytes(os.fsencode(own.common / "objects") + b"\n")
-    snapshot = own.snapshot
-    (folder / "config").write_bytes(BARE + snapshot.format_lines())
-    if snapshot.shallow:
-        (folder / "shallow").write_bytes(snapshot.shallow)
-    (folder / "HEAD").write_text("ref: refs/heads/none\n")
-    return folder
