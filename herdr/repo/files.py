@@ -1,21 +1,19 @@
-"""Opens what somebody else can have changed: never through a link, never waiting, and never more than a limit."""
+"""Reads, writes and deletes the files of a repository that somebody else can have changed; see `herdr.files`."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import stat
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from herdr.files import Folder
 
 #: Bytes of a small file of git's (HEAD, a ref, a pointer to another folder); none of them is longer.
 FILE_LIMIT = 64 * 1024
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
-_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read_file(path: Path, *, limit: int = FILE_LIMIT, end: bool = False) -> bytes | None:
@@ -51,36 +49,14 @@ def write_file(top: Path, name: str, content: bytes) -> None:
         content: what it is to hold.
 
     Raises:
-        OSError: a link or a file is in the place of a folder, a folder in that of the file, or the disk is full.
+        NotPlainError: a link or a file is in the place of a folder, a folder in that of the file, or no space.
     """
-    *folders, last = PurePosixPath(name).parts
-    with _walked(top, folders) as folder:
-        fresh = f".herdr-{secrets.token_hex(8)}"
-        with os.fdopen(os.open(fresh, _FRESH, 0o644, dir_fd=folder), "wb") as file:
-            file.write(content)
-        try:
-            os.replace(fresh, last, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
-            os.unlink(fresh, dir_fd=folder)
-            raise
-
-
-@contextlib.contextmanager
-def _walked(top: Path, folders: list[str]) -> Iterator[int]:
-    """The descriptor of a folder, reached through no link."""
-    here = os.open(top, _FOLDER)
-    try:
-        for name in folders:
-            if name == "..":
-                raise ValueError(f"{'/'.join(folders)} leads out of {top}")
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, dir_fd=here)
-            inner = os.open(name, _FOLDER, dir_fd=here)
-            os.close(here)
-            here = inner
-        yield here
-    finally:
-        os.close(here)
+    *folders, last = name.split("/")
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(Folder.open(top))
+        for inner in folders:
+            folder = opened.enter_context(folder.inner(inner, make=True))
+        folder.replace(last, content, 0o644)
 
 
 def is_folder(path: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from herdr.files import NotPlainError
 from herdr.repo.checks import SUBMODULE
 from herdr.repo.commits import Commit, read_commit
 from herdr.repo.files import delete_entry, is_folder, read_file, write_file
@@ -156,7 +157,7 @@ def stand_on(place: Isolated, own: OwnRepository, commit: str) -> None:
     if branch is not None and branch.startswith(BRANCHES):
         try:
             write_file(place.repository, branch, line)
-        except OSError:
+        except NotPlainError:
             # Something else is where the branch's file goes: a detached HEAD holds the work as well.
             branch = None
     if branch is None or not branch.startswith(BRANCHES):

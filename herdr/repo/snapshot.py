@@ -39,17 +39,6 @@ TAKEN = re.compile(
 )
 #: The keys that say where remotes are; what programs they need is not taken.
 REMOTES = re.compile(r"remote\..*\.(url|pushurl|fetch|tagopt)")
-#: What the other parts of a snapshot are called where they changed.
-FILES = {
-    "attributes": "git's attributes (info/attributes)",
-    "attributes_file": "git's attributes (core.attributesFile)",
-    "exclude": "git's excludes (info/exclude, core.excludesFile)",
-    "sparse": "which files a sparse checkout has",
-    "shallow": "how deep the clone is (shallow)",
-    "replaced": "replaced objects (git replace), which herdr never obeys",
-    "hooks": "the folder of hooks (core.hooksPath)",
-    "grafts": "grafts, which herdr never obeys",
-}
 #: What is said of a value that may be a secret or a command: only that it differs.
 SHOWN_KEYS = re.compile(r"(core|user|i18n|merge|diff)\.[^.]*")
 
@@ -128,9 +117,18 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             before: the earlier one.
         """
+        other = (
+            ("git's attributes (info/attributes)", self.attributes, before.attributes),
+            ("git's attributes (core.attributesFile)", self.attributes_file, before.attributes_file),
+            ("git's excludes (info/exclude, core.excludesFile)", self.exclude, before.exclude),
+            ("which files a sparse checkout has", self.sparse, before.sparse),
+            ("how deep the clone is (shallow)", self.shallow, before.shallow),
+            ("replaced objects (git replace), which herdr never obeys", self.replaced, before.replaced),
+            ("grafts, which herdr never obeys", self.grafts, before.grafts),
+            ("the folder of hooks (core.hooksPath)", self.hooks, before.hooks),
+        )
         config, was = self.config + self.remotes, before.config + before.remotes
-        return [*_config_changes(was, config), *(words for name, words in FILES.items()
-                if getattr(self, name) != getattr(before, name))]  # fmt: skip
+        return [*_config_changes(was, config), *(words for words, now, then in other if now != then)]
 
 
 def take_snapshot(root: Path) -> Snapshot:

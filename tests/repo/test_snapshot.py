@@ -70,8 +70,8 @@ def test_a_change_is_named_and_no_secret_is_shown(repo: Path, git: Git, own_of: 
         "remote.origin.fetch is new",
         "remote.origin.url is new",
         "replaced objects (git replace), which herdr never obeys",
-        "the folder of hooks (core.hooksPath)",
         "grafts, which herdr never obeys",
+        "the folder of hooks (core.hooksPath)",
     ]
     git(repo, "config", "core.eol", "crlf")
     git(repo, "remote", "remove", "origin")
