@@ -9,9 +9,9 @@ from bench.report import Row, spread
 from bench.stand import Stand, seconds_of, stand, until
 
 ROUNDS = 10
-#: The budget in seconds, on top of the checkout itself.
+#: Seconds on top of the checkout itself, which git needs however it is started.
 BUDGET = 0.5
-#: Leaves a file whose time says when its first instruction ran, and stays.
+#: Leaves a file whose time says when its first instruction ran, and goes on running.
 AGENT = ["sh", "-c", ': > "$0/began"; exec sleep 3600', "{log_dir}"]
 
 
@@ -45,7 +45,12 @@ def _checkout(place: Stand, number: int) -> float:
 
 
 def began_at(place: Stand, agent_id: int) -> float:
-    """When an agent began, in seconds since the epoch, by the file that it left."""
+    """When an agent began, in seconds since the epoch, by the file that it left.
+
+    Args:
+        place: where it runs.
+        agent_id: the id of its row.
+    """
     return left_at(place.home.agent_dir(agent_id) / "began")
 
 

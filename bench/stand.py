@@ -78,7 +78,12 @@ class Stand:
         return open_store(self.home.database, mode="person", actor="human")
 
     def register(self, harnesses: Mapping[str, Harness], slots: int) -> None:
-        """Make the repo and its piloop.toml, and register it as `herdr init` does."""
+        """Make the repo and its piloop.toml, and register it as `herdr init` does.
+
+        Args:
+            harnesses: the tables of `[harness.<name>]`, by name.
+            slots: how many workers may run at once.
+        """
         self.root.mkdir()
         for name, text in FILES.items():
             (self.root / name).write_text(text)
@@ -105,7 +110,12 @@ class Stand:
         return time.time()
 
     def add_comment(self, run_id: int, body: str) -> tuple[int, float]:
-        """Comment on a run; the comment's id, and when it was committed."""
+        """Comment on a run; the comment's id, and when it was committed.
+
+        Args:
+            run_id: the id of the run's row.
+            body: what is said.
+        """
         comment_id = Comment.insert(
             self.store,
             project_id=self.project.id,
@@ -188,6 +198,10 @@ class Stand:
 def stand(harnesses: Mapping[str, Harness], *, slots: int = 1) -> Iterator[Stand]:
     """A stand with these harnesses, which get the runs in turn; nothing of it is left afterwards.
 
+    Args:
+        harnesses: the tables of `[harness.<name>]`, by name.
+        slots: how many workers may run at once.
+
     The process has the stand's environment meanwhile: its HOME, its PILOOP_HOME and its tmux sockets.
     """
     # A socket's path may hold only about 100 bytes.
@@ -217,6 +231,11 @@ def stand(harnesses: Mapping[str, Harness], *, slots: int = 1) -> Iterator[Stand
 
 def until(condition: Callable[[], T], what: str, process: subprocess.Popen[bytes] | None = None) -> T:
     """Look until a condition is true; its value.
+
+    Args:
+        condition: is called again and again.
+        what: what is waited for, for the error.
+        process: the process that is to bring it about, if there is one.
 
     Raises:
         RuntimeError: it did not become true in time, or the process that was to bring it about has ended.
