@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from bench.report import Row, spread
-from bench.stand import Stand, seconds_of, stand, until
+from bench.stand import LOOK, PATIENCE, Stand, seconds_of, stand
+from tests.campaigns import until
 
 ROUNDS = 10
 #: Seconds on top of the checkout itself, which git needs however it is started.
@@ -56,7 +57,7 @@ def began_at(place: Stand, agent_id: int) -> float:
 
 def left_at(path: Path) -> float:
     """Wait for a file that an agent leaves, and say when it was left; the kernel's clock steps by up to 4 ms."""
-    until(path.exists, f"an agent leaves {path.name}")
+    until(path.exists, f"an agent leaves {path.name}", seconds=PATIENCE, look=LOOK)
     return path.stat().st_mtime
 
 

@@ -101,7 +101,7 @@ def test_news_is_what_others_did_that_matters(campaign: Any) -> None:
     campaign.as_orchestrator(PlantSeed(hunch="Another", provenance="x"))
     campaign.as_orchestrator(AddIdea(title="Maybe", proposed=True))
     campaign.as_orchestrator(AddIdea(title="Just an idea"))
-    candidate = campaign.candidate(1, "c" * 40, 7.0)
+    candidate = campaign.commit(1, "c" * 40, 7.0)
     campaign.set(Candidate, candidate, verdict="keep", judged_by="daemon")
     campaign.set(Project, 1, state="stopped", state_reason="target")
     found = campaign.as_human(ReadNews(after=cursor))
