@@ -17,7 +17,7 @@ import pytest
 
 from herdr.contract.words import CommentKind, TargetKind
 from herdr.home import Home
-from herdr.ops.core import Context, run
+from herdr.ops.core import A, Context, Request, run
 from herdr.setup import set_up
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Comment, Idea, Message, Project, Run, find
@@ -224,10 +224,10 @@ class Campaign:
     def status(self, idea_id: int) -> str:
         return str(self.value("SELECT status FROM ideas WHERE id = ?", idea_id))
 
-    def ask(self, operation: str, **arguments: object) -> Any:
+    def ask(self, request: Request[A]) -> A:
         """Ask for an operation as a person does."""
         context = Context(conn=self.store, home=self.home, actor="human", cwd=self.root)
-        return run(context, operation, arguments)
+        return run(context, request)
 
     def set_project(self, **values: Any) -> None:
         Project.update(self.store, 1, **{**values, "actor": "human"})

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from herdr.config import Config
 from herdr.config.structs import Metric, Roles, WorkerRole
@@ -25,7 +25,7 @@ from herdr.daemon.runs.supervisor import Ending
 from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.scheduler import queue_runs
 from herdr.home import Home
-from herdr.ops.core import Context, run
+from herdr.ops.core import A, Context, Request, run
 from herdr.runtime.api import Exit
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Project, Run, Sweep, fetch, get
@@ -124,14 +124,14 @@ class Simulated:
 
     # --- people and research ---------------------------------------------------------------------------------
 
-    def ask(self, operation: str, **arguments: object) -> Any:
+    def ask(self, request: Request[A]) -> A:
         context = Context(conn=self.person, home=self.home, actor="human", cwd=self.root)
-        return run(context, operation, arguments)
+        return run(context, request)
 
-    def ask_as_research(self, operation: str, **arguments: object) -> Any:
+    def ask_as_research(self, request: Request[A]) -> A:
         agent = get(self.person, Agent, 1)
         context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.root, agent=agent)
-        return run(context, operation, arguments)
+        return run(context, request)
 
     # --- the daemon ------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 
 HELD = "SELECT held_since FROM projects"
@@ -62,7 +64,7 @@ def test_launching_goes_on_by_itself_when_the_failures_have_aged(campaign: Campa
 def test_a_person_resumes_it_at_once_and_three_more_failures_hold_it_again(campaign: Campaign) -> None:
     dead = held(campaign)
     campaign.settled()
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.settled(2)
     assert campaign.status(dead) == "parked"
     campaign.wait(HELD)

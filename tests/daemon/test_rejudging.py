@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.candidate.changing import ImportCommit, OverruleVerdict, RemeasureCandidate
+
 from .conftest import EVALUATE, Campaign, wait_until
 
 HEAD = "SELECT subject FROM candidates WHERE id = (SELECT head_id FROM projects)"
@@ -13,7 +15,7 @@ def test_an_imported_commit_is_measured_and_never_a_keep_and_runs_start_from_it(
     campaign.git("commit", "-qam", "fifty")
     campaign.git("checkout", "-q", "main")
     campaign.start()
-    imported = campaign.ask("candidate.import", commit="side", summary="from the side")["ref"]
+    imported = campaign.ask(ImportCommit(commit="side", summary="from the side")).ref
     campaign.wait("SELECT 1 FROM measurements WHERE candidate_id = 2 AND state = 'done'")
     campaign.idea("from there", "commit number=60 sixty", base_id=2)
     campaign.settled()
@@ -43,12 +45,12 @@ def test_a_new_score_is_judged_and_the_head_follows_it(campaign: Campaign) -> No
     assert campaign.value(HEAD) == "five"
     five = campaign.value("SELECT id FROM candidates WHERE subject = 'five'")
     bonus.write_text("-10")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{five}", reason="it was luck")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{five}", reason="it was luck"))
     campaign.wait("SELECT verdict = 'discard' FROM candidates WHERE id = ?", five)
     assert campaign.value("SELECT origin FROM candidates WHERE id = (SELECT head_id FROM projects)") == "baseline"
     assert campaign.value("SELECT count(*) FROM measurements WHERE candidate_id = ?", five) == 2
     bonus.write_text("1")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{five}", reason="once more")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{five}", reason="once more"))
     campaign.wait("SELECT verdict = 'keep' FROM candidates WHERE id = ?", five)
     assert campaign.value(HEAD) == "five"
 
@@ -68,7 +70,7 @@ def test_a_keep_that_is_one_only_by_its_new_score_is_merged_onto_the_head_of_now
     assert campaign.value(HEAD) == "two"
     odd = campaign.value("SELECT id FROM candidates WHERE subject = 'odd'")
     bonus.write_text("5")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{odd}", reason="the bonus was not counted")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{odd}", reason="the bonus was not counted"))
     campaign.wait("SELECT origin = 'rebase' FROM candidates WHERE id = (SELECT head_id FROM projects)")
     verdicts = dict(campaign.rows("SELECT subject, verdict FROM candidates WHERE origin = 'run'"))
     assert verdicts == {"odd": "interesting", "two": "keep"}
@@ -80,7 +82,7 @@ def test_a_verdict_by_a_person_stands_and_the_next_run_starts_from_the_head_befo
     campaign.start()
     campaign.settled()
     five = campaign.value("SELECT id FROM candidates WHERE subject = 'five'")
-    campaign.ask("candidate.verdict", candidate=f"candidate#{five}", verdict="discard", reason="it cheats")
+    campaign.ask(OverruleVerdict(candidate=f"candidate#{five}", verdict="discard", reason="it cheats"))
     campaign.idea("three", "commit number=3 three")
     campaign.settled(2)
     assert campaign.value("SELECT base_id FROM runs ORDER BY id DESC") == 1

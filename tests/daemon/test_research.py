@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from herdr.ops.agent import CancelAgent
+
 from .conftest import Campaign, wait_until
 
 DEVELOP = (
@@ -99,7 +101,7 @@ def test_a_cancelled_sweep_ends_and_its_seed_waits_for_a_person(researched: Camp
     hunch = seed(researched, "endless", "sleep 1000")
     researched.start()
     wait_until(lambda: any("start" in line for line in researched.said()), "the agent works")
-    researched.ask("agent.cancel", agent="research#1")
+    researched.ask(CancelAgent(agent="research#1"))
     ended(researched)
     assert sweeps(researched) == [("research", "seed", "cancelled")]
     assert researched.status(hunch) == "seed"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 from .test_links import link
 from .test_research import FINDING, ended, sweeps
@@ -80,7 +82,7 @@ def test_a_person_who_resumes_has_decided(unregistered: Campaign) -> None:
     campaign.start()
     campaign.wait("SELECT state = 'stopped' FROM projects")
     campaign.idea("better", "commit number=7 seven")
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.settled(2)
     assert campaign.value(STATE) == "active"
     # A keep ended that plateau, so the next one stops the campaign again.
@@ -109,5 +111,5 @@ def test_what_is_spent_is_told_and_limits(unregistered: Campaign) -> None:
     assert "12.00 of 10.00 US dollars" in campaign.value("SELECT state_reason FROM projects")
     assert len(campaign.rows(notices)) == 2
     # It is a hard limit: resuming does not lift it.
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.wait("SELECT count(*) = 2 FROM events WHERE kind = 'project.stopped'")

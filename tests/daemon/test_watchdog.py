@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 from .test_research import ended, sweeps
 
@@ -68,7 +70,7 @@ def test_a_watchdog_that_cannot_start_calls_no_other(watched: Campaign) -> None:
     watched.start()
     watched.wait("SELECT state = 'failed' FROM sweeps")
     watched.wait("SELECT held_since FROM projects")
-    watched.ask("project.resume")
+    watched.ask(ResumeProject())
     wait_until(lambda: watched.value("SELECT held_since FROM projects") is None, "launching goes on")
     watched.idea("fine", "commit number=2 two")
     watched.settled(2)
