@@ -37,7 +37,7 @@ def init(root: Path, told: list[str] | None = None) -> SetUp:
     return set_up(Home.from_environ(os.environ), root, os.environ, actor="human", tell=tell)
 
 
-def rows(kind: type) -> list:
+def rows(kind: type[Any]) -> list[Any]:
     store = open_store(Home.from_environ(os.environ).database, mode="read", actor="human")
     try:
         return fetch(store, kind)

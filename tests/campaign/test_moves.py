@@ -76,7 +76,7 @@ def test_a_refusal_says_what_is_possible() -> None:
 
 
 def test_who_has_which_part() -> None:
-    assert ({"human"}, {"daemon"}) == (HUMAN, DAEMON)
+    assert (frozenset({"human"}), frozenset({"daemon"})) == (HUMAN, DAEMON)
     assert HUMAN | {"orchestrator"} == PEOPLE
     assert PEOPLE | {"research", "lead"} == AUTHORS
     assert AUTHORS | {"watchdog"} == SEEDERS

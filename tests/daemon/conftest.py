@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -194,7 +193,7 @@ class Campaign:
 
     # --- looking
 
-    def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *args: object) -> list[Any]:
         return self.store.execute(sql, args).fetchall()
 
     def value(self, sql: str, *args: object) -> Any:

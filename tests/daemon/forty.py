@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ class Player:
     def play(self) -> None:
         self._file()
         self.campaign.start()
-        while self._open() or self._runnable():
+        while any(self._open()) or self._runnable():
             self.campaign.ask(ResumeProject())
             self._until(self._all_wait, "all that can start waits for leave")
             self.campaign.set_project(state="paused")
@@ -188,10 +189,10 @@ class Player:
             self.plan.chance.shuffle(runs)
             for run in runs:
                 self._let_go(f"SELECT worktree FROM runs WHERE id = {run} AND cancel_requested = 0")
-                self._until(lambda run=run: self._is_settled(run), f"run#{run} is settled")
+                self._until(partial(self._is_settled, run), f"run#{run} is settled")
             for sweep in sweeps:
                 self._let_go(f"SELECT worktree FROM sweeps WHERE id = {sweep}")
-                self._until(lambda sweep=sweep: self._is_over(sweep), f"sweep#{sweep} is over")
+                self._until(partial(self._is_over, sweep), f"sweep#{sweep} is over")
         assert not self.acts, "a person did all that was planned"
 
     # --- ideas and people ------------------------------------------------------------------------------------
@@ -247,12 +248,12 @@ class Player:
     def _until(self, condition: Callable[[], Any], what: str) -> None:
         wait_until(condition, what, self.seconds)
 
-    def _open(self) -> tuple[list[int], list[int]] | tuple[()]:
+    def _open(self) -> tuple[list[int], list[int]]:
         """The runs and the sweeps that are not over."""
         runs = [row[0] for row in self.campaign.rows("SELECT id FROM runs WHERE settled_at IS NULL ORDER BY id")]
         over = "state NOT IN ('queued', 'running') AND worktree IS NULL"
         sweeps = [row[0] for row in self.campaign.rows(f"SELECT id FROM sweeps WHERE NOT ({over}) ORDER BY id")]
-        return (runs, sweeps) if runs or sweeps else ()
+        return runs, sweeps
 
     def _runnable(self) -> int:
         """How many ideas wait for nothing but a slot."""

@@ -7,7 +7,6 @@ before any of its transactions.
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,7 +115,7 @@ class Simulated:
     def fleet(self) -> Fleet:
         return self.app.fleets[1]
 
-    def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *args: object) -> list[Any]:
         return self.person.execute(sql, args).fetchall()
 
     def runs(self, where: str) -> list[int]:
@@ -181,5 +180,6 @@ def _ending(how: How) -> Ending:
     if how == "failed":
         return Ending(exit=Exit(status=3))
     if how in ("timed_out", "lost", "cancelled"):
-        return Ending(**{how: True})
+        ended: dict[str, Any] = {how: True}
+        return Ending(**ended)
     return Ending(exit=Exit(status=0))

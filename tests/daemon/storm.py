@@ -176,7 +176,9 @@ class Storm:
         marks = ", ".join("?" for _ in FACTS)
         sql = f"SELECT id FROM events WHERE id >= ? AND kind IN ({marks})"
         facts = {row[0] for row in self.campaign.rows(sql, first, *FACTS)}
-        told = [int(re.match(r"\d+", line)[0]) for line in Path(self.env["FACTS_LOG"]).read_text().splitlines()]
+        told = [
+            int(re.findall(r"^\d+", line)[0]) for line in Path(self.env["FACTS_LOG"]).read_text().splitlines()
+        ]
         # A baseline's head and a candidate without a run are facts of nobody's run.
         missing = facts - set(told)
         assert not missing, missing

@@ -384,7 +384,8 @@ def moved(campaign: Simulated, idea: int, name: str, role: str) -> None:
     elif name == "schedule":
         campaign.look()
     elif role == "daemon":
-        campaign.end(1, {"retry": "failed", "finish": "finding", "park": "cancelled"}[name])
+        how: dict[str, How] = {"retry": "failed", "finish": "finding", "park": "cancelled"}
+        campaign.end(1, how[name])
         campaign.settle(1)
     else:
         ask(ASKED[name](idea=f"idea#{idea}", reason="because"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.contract.words import TargetKind
+
 from .conftest import Campaign, wait_until
 
 
@@ -31,7 +33,8 @@ def test_a_prompt_is_typed_and_confirmed(campaign: Campaign) -> None:
 
 def test_comments_on_the_run_and_its_idea_are_typed_in_order_and_once(campaign: Campaign) -> None:
     listening(campaign, "message", "message", "commit number=2 two")
-    for number, target in enumerate([("run", 1), ("idea", 1), ("run", 1)]):
+    targets: list[tuple[TargetKind, int]] = [("run", 1), ("idea", 1), ("run", 1)]
+    for number, target in enumerate(targets):
         campaign.comment(target, f"hint {number}\nand more that is not typed", kind="decision")
     campaign.settled()
     lines = heard(campaign)

@@ -83,7 +83,9 @@ def test_a_session_is_found_by_its_project_never_by_its_name(server: TmuxServer,
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50) == first
     second = server.ensure_session("my proj", tmp_path, 200, 50)
     assert (second.name, second.id != first.id) == ("my-proj-2", True)
-    server.model().sessions.get(session_id=first.id).rename_session("my-proj-renamed")
+    session = server.model().sessions.get(session_id=first.id)
+    assert session is not None
+    session.rename_session("my-proj-renamed")
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50).id == first.id
 
 
