@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 # What `pip install` depends on; a change of it installs again.
 PACKAGING := pyproject.toml
 
-.PHONY: demo test lint unit test-stand-ins bench soak mutants docs clean
+.PHONY: demo test quick lint unit test-stand-ins bench soak mutants docs clean
 
 demo: .venv/run
 	@$(BIN)/herdr demo $(DIR)
@@ -25,6 +25,15 @@ lint: .venv/dev
 
 unit: .venv/dev
 	@$(PYTEST) -q -n $(WORKERS) --dist worksteal
+
+# What most changes break, in less than a minute on two cores: the rules, the configuration, the store, operations,
+# harnesses, the protocol and the pages. Left out is what waits for git, tmux, daemons and whole commands.
+QUICK := tests/test_promises.py tests/test_references.py tests/cli/test_docs.py tests/campaign tests/commandline \
+    tests/config tests/harness tests/ops tests/polyresearch/protocol tests/store tests/trunk
+quick: .venv/dev
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(PYTEST) -q -n 2 --dist worksteal $(QUICK)
 
 # Whole lives of a polyresearch project on the two GitHub stand-ins; CI runs it too.
 test-stand-ins: .venv/dev
