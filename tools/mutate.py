@@ -237,9 +237,14 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, str(self.path), "exec"), module.__dict__)  # noqa: S102 - that is the point
 
 
+def folder_of(file: str) -> str:
+    """The test folder of a module."""
+    return next(tests for part, tests in FOLDERS.items() if file.startswith(part))
+
+
 def tests_of(file: str) -> list[str]:
     """The test files of a module's folder: its own first, since that is the one to notice."""
-    folder = next(tests for part, tests in FOLDERS.items() if file.startswith(part))
+    folder = folder_of(file)
     files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py"))
     own = f"{folder}/test_{Path(file).stem}.py"
     return sorted(files, key=lambda path: path != own)
@@ -340,7 +345,7 @@ def main() -> int:
     files = [file for file in files if file.startswith(tuple(wanted.only) or "")]
     found = [mutant for file in files for mutant in mutants(file)]
     files = sorted({mutant.file for mutant in found})
-    for file in files:
+    for file in {folder_of(file): file for file in files}.values():
         if os.waitpid(passes(file, ast.unparse(ast.parse((ROOT / file).read_text()))), 0)[1]:
             print(f"{file}: its tests fail as it is")
             return 2
