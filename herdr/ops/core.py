@@ -133,6 +133,10 @@ def run(context: Context, request: Request[A]) -> A:
 def check(context: Context, wanted: Operation) -> None:
     """Make sure that the asker may use an operation.
 
+    Args:
+        context: who asks.
+        wanted: the operation.
+
     Raises:
         RefusedError: the asker's role may not do this.
     """
@@ -144,7 +148,12 @@ def check(context: Context, wanted: Operation) -> None:
 
 
 def perform(context: Context, request: Request[A]) -> A:
-    """Carry out a checked request; one that writes must be inside a transaction."""
+    """Carry out a checked request; one that writes must be inside a transaction.
+
+    Args:
+        context: who asks.
+        request: what is asked for, once `check` has let it pass.
+    """
     wanted = OPERATIONS[request.operation]
     answer: A = wanted.function(msgspec.structs.replace(context, writing=wanted.writes), request)
     return answer
@@ -229,6 +238,10 @@ def _repo_around(folder: Path) -> Path | None:
 
 def projects_of(context: Context, named: str | None) -> list[Project]:
     """The project that an asker means, as `project_of` finds it, or all of them when it could be any.
+
+    Args:
+        context: who asks, and from where.
+        named: a project's name, or a path inside its repo; None when nothing was said.
 
     Raises:
         UsageError: the one named is not registered, or none is.
