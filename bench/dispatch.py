@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.report import Row, spread
 from bench.stand import LOOK, PATIENCE, Stand, seconds_of, stand
-from tests.campaigns import until
+from tests.campaigns import wait_until
 
 ROUNDS = 10
 #: Seconds on top of the checkout itself, which git needs however it is started.
@@ -57,7 +57,7 @@ def began_at(place: Stand, agent_id: int) -> float:
 
 def left_at(path: Path) -> float:
     """Wait for a file that an agent leaves, and say when it was left; the kernel's clock steps by up to 4 ms."""
-    until(path.exists, f"an agent leaves {path.name}", seconds=PATIENCE, look=LOOK)
+    wait_until(path.exists, f"an agent leaves {path.name}", seconds=PATIENCE, look=LOOK)
     return path.stat().st_mtime
 
 

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from herdr.store.connection import transaction
-from tests.campaigns import LiveCampaign, until
+from tests.campaigns import LiveCampaign, wait_until
 
 #: A table of `[harness.<name>]`.
 Harness = Mapping[str, object]
@@ -98,7 +98,7 @@ class Stand(LiveCampaign):
         """Start the daemon, or a `command` that is one, and return its pid once it takes ideas."""
         pid = self.up(*command).pid
         self.wait("SELECT 1 FROM events WHERE kind = 'daemon.started'")
-        until(lambda: self.tmux_server() is not None, "the daemon opens its tmux session", look=LOOK)
+        wait_until(lambda: self.tmux_server() is not None, "the daemon opens its tmux session", look=LOOK)
         return pid
 
     def tmux_server(self) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -50,11 +49,11 @@ LOOK = 0.02
 STOP_LIMIT = 60.0
 
 
-def until(
+def wait_until(
     condition: Callable[[], T],
     what: str,
-    *,
     seconds: float = PATIENCE,
+    *,
     look: float = LOOK,
     process: subprocess.Popen[bytes] | None = None,
 ) -> T:
@@ -137,7 +136,7 @@ class Campaign:
         """Send an agent a text; the message's id."""
         return Message.insert(self.store, agent_id=agent_id, kind="prompt", body=text, actor="human")
 
-    def rows(self, sql: str, *arguments: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *arguments: object) -> list[Any]:
         """Rows of the database."""
         return self.store.execute(sql, arguments).fetchall()
 
@@ -170,7 +169,7 @@ class Campaign:
 class LiveCampaign(Campaign):
     """A registered project and its daemon."""
 
-    #: See `until`.
+    #: See `wait_until`.
     patience: ClassVar[float] = PATIENCE
     look: ClassVar[float] = LOOK
     daemon: subprocess.Popen[bytes] | None = None
@@ -209,7 +208,7 @@ class LiveCampaign(Campaign):
 
     def wait(self, sql: str, *arguments: object, seconds: float | None = None) -> Any:
         """Wait until a query gives a value that is true; that value."""
-        return until(
+        return wait_until(
             lambda: self.value(sql, *arguments), sql, seconds=seconds or self.patience, look=self.look,
             process=self.daemon,
         )  # fmt: skip

@@ -179,7 +179,7 @@ class Player:
 
     def play(self) -> None:
         self._file()
-        self.campaign.start()
+        self.campaign.up()
         while any(self._open()) or self._runnable():
             self.campaign.ask(ResumeProject())
             self._until(self._all_wait, "all that can start waits for leave")

@@ -82,7 +82,7 @@ class Storm:
     def kill_daemon(self, times: int) -> None:
         """Kill -9 the daemon at random moments of its work; it always comes back."""
         for _ in range(times):
-            self.campaign.start(**self.env)
+            self.campaign.up(**self.env)
             until = time.monotonic() + self.random.uniform(0.3, 3.0)
             while time.monotonic() < until:
                 self.prompt_listeners()
@@ -93,7 +93,7 @@ class Storm:
 
     def kill_tmux(self, times: int) -> None:
         """Kill -9 the tmux server under a running daemon, each time while agents live in it."""
-        self.campaign.start(**self.env)
+        self.campaign.up(**self.env)
         for _ in range(times):
             if self.unsettled() < 2:
                 self.add_ideas(5)
@@ -107,7 +107,7 @@ class Storm:
 
     def finish(self, seconds: float = 120.0) -> None:
         """Let the campaign come to its end."""
-        self.campaign.start(**self.env)
+        self.campaign.up(**self.env)
 
         def over() -> bool:
             self.prompt_listeners()

@@ -83,7 +83,7 @@ def listening(unregistered: Campaign) -> Campaign:
     campaign.root.joinpath("piloop.toml").write_text(text.replace('["scripted"]', '["composer"]'))
     campaign.register()
     campaign.idea("listens")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM messages WHERE kind = 'brief' AND state = 'received'")
     return campaign
 
@@ -101,7 +101,7 @@ def test_each_arrives_once_at_most_in_order_and_only_as_text(listening: Campaign
         if number == COMMENTS // 2:
             # One may be under way: it is never typed again, whatever became of it.
             campaign.kill()
-            campaign.start()
+            campaign.up()
     count = "SELECT count(*) FROM messages WHERE kind = 'comment' AND state NOT IN ('queued', 'typed')"
     campaign.wait(f"SELECT ({count}) = ?", COMMENTS, seconds=LIMIT)
 
