@@ -48,7 +48,11 @@ def test_what_is_no_name_says_how_to_write_one(text: str, kinds: list[str]) -> N
 
 
 def test_what_is_no_name_says_what_it_should_name() -> None:
-    for kinds, said in ((["idea"], "an idea"), (["run", "idea", "agent"], "a run or an idea or an agent")):
+    for kinds, said in (
+        (["idea"], "an idea"),
+        (["note"], "a note"),
+        (["run", "idea", "agent"], "a run or an idea or an agent"),
+    ):
         with pytest.raises(UsageError, match=f"does not name {said}$"):
             parse_ref("?", kinds)
 
