@@ -26,7 +26,7 @@ SYMLINK, SUBMODULE = 0o120000, 0o160000
 HARMLESS_EXTENSIONS = ["partialclone"]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedPath(msgspec.Struct, frozen=True, kw_only=True):
     """One path that differs between two commits; `status` is git's letter: A M D R T."""
 
     status: str
@@ -122,6 +122,10 @@ def head_commit(root: Path) -> str:
 def resolve_commit(root: Path, rev: str) -> str:
     """The full id of the commit that a revision (branch, tag, short id, `HEAD~2`) names.
 
+    Args:
+        root: the repo, or one of its worktrees: `HEAD` is the HEAD of that one.
+        rev: what a person or a row says; any revision that git understands.
+
     Raises:
         HerdrError: it names no commit here.
     """
@@ -134,14 +138,31 @@ def resolve_commit(root: Path, rev: str) -> str:
 
 
 def tree_of(root: Path, commit: str) -> str:
-    """The id of a commit's tree: two commits with one tree are one candidate."""
+    """The id of a commit's tree: two commits with one tree are one candidate.
+
+    Args:
+        root: the repo, or one of its worktrees.
+        commit: any revision.
+
+    Raises:
+        HerdrError: `commit` names no commit here.
+    """
     import pygit2
 
     return str(open_repo(root)[resolve_commit(root, commit)].peel(pygit2.Tree).id)
 
 
 def is_ancestor(root: Path, old: str, new: str) -> bool:
-    """Whether the history of `new` holds `old`; a commit's history holds the commit itself."""
+    """Whether the history of `new` holds `old`; a commit's history holds the commit itself.
+
+    Args:
+        root: the repo, or one of its worktrees.
+        old: the commit to look for, any revision.
+        new: the commit whose history is searched, any revision.
+
+    Raises:
+        HerdrError: one of them names no commit here.
+    """
     old, new = resolve_commit(root, old), resolve_commit(root, new)
     return old == new or open_repo(root).descendant_of(new, old)
 
@@ -157,8 +178,14 @@ def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:
     return bool(run_git(root, "status", "--porcelain", "-z", "--untracked-files=normal", "--", *chosen).out)
 
 
-def changed_paths(root: Path, old: str, new: str) -> list[Change]:
-    """What differs between two commits, renames found as git finds them."""
+def changed_paths(root: Path, old: str, new: str) -> list[ChangedPath]:
+    """What differs between two commits, renames found as git finds them.
+
+    Args:
+        root: the repo, or one of its worktrees.
+        old: the commit before; its paths are the `old_path` of what was renamed.
+        new: the commit after.
+    """
     fields = run_git(root, "diff-tree", "-r", "-z", "-M", "--raw", old, new).fields
     changes = []
     words = iter(fields)
@@ -167,13 +194,19 @@ def changed_paths(root: Path, old: str, new: str) -> list[Change]:
         old_path = next(words)
         path = next(words) if status[0] in "RC" else old_path
         changes.append(
-            Change(status=status[0], path=path, old_path=old_path, mode=int(mode, 8), old_mode=int(old_mode, 8))
+            ChangedPath(
+                status=status[0], path=path, old_path=old_path, mode=int(mode, 8), old_mode=int(old_mode, 8)
+            )
         )
     return changes
 
 
-def inside(folder: Path, relative: str) -> Path:
+def path_inside(folder: Path, relative: str) -> Path:
     """`folder / relative`, once sure that no `..`, absolute path or symlinked parent leads out of `folder`.
+
+    Args:
+        folder: the folder that the path must stay in, such as a worktree.
+        relative: a path that somebody else wrote: a key of piloop.toml, or a file name of the repo.
 
     Raises:
         HerdrError: it would.

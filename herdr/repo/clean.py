@@ -18,7 +18,7 @@ OWN_BRANCHES = "piloop/"
 def removable(root: Path, worktree: Path, *, pinned: Collection[str], in_use: bool) -> str | None:
     """Why a worktree may not be removed; None when nothing would be lost.
 
-    Ignored files (build output, our links, `.herdr/`) are nothing to keep.
+    Ignored files (build output, our links, `.herdr/`) are not worth keeping and are no reason.
 
     Args:
         root: the main checkout.
@@ -38,7 +38,7 @@ def removable(root: Path, worktree: Path, *, pinned: Collection[str], in_use: bo
     if not worktree.is_dir():
         return None
     if not (worktree / ".git").is_file():
-        # Git would answer for the repo around it.
+        # Without it git would use the repo around this folder, and answer for that.
         return "its .git file is gone, so git cannot say what it holds"
     unfinished = interrupted(worktree)
     if unfinished is not None:

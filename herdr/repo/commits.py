@@ -71,6 +71,11 @@ class Leftovers(msgspec.Struct, frozen=True, kw_only=True):
 def new_commits(root: Path, base: str, tip: str) -> list[Commit]:
     """The commits that `tip` has and `base` has not, through all parents, parents before children.
 
+    Args:
+        root: the repo, or one of its worktrees.
+        base: the commit that the run started from; it is not in the answer.
+        tip: the last commit, which is in the answer unless it is `base`.
+
     Raises:
         GitError: one of them is no commit.
     """
@@ -79,6 +84,10 @@ def new_commits(root: Path, base: str, tip: str) -> list[Commit]:
 
 def read_commit(root: Path, commit: str) -> Commit:
     """One commit.
+
+    Args:
+        root: the repo, or one of its worktrees.
+        commit: any revision.
 
     Raises:
         GitError: there is no such commit.
@@ -104,7 +113,7 @@ def commit_leftovers(worktree: Path, message: str, *, exclude: Iterable[str] = (
         exclude: what is in the worktree but not the agent's work (`link` paths), relative to it.
     """
     unfinished = interrupted(worktree)
-    # Its owner has ended, killed perhaps in the middle of a git command.
+    # The agent has ended, and may have been killed in the middle of a git command, which then left its lock.
     (worktree / run_git(worktree, "rev-parse", "--git-path", "index.lock").text).unlink(missing_ok=True)
     problems = _stage(worktree, (*_own_paths(worktree), *exclude))
     tree = run_git(worktree, "write-tree").text

@@ -25,7 +25,7 @@ def add_excludes(common: Path, patterns: Sequence[str]) -> None:
     """
     path = Path(os.path.realpath(common / "info" / "exclude"))
     if not _missing(path, patterns):
-        # The usual case must not wait for somebody's checkout.
+        # The usual case, which must not wait for the lock: a checkout of another herdr can hold it for minutes.
         return
     with repo_lock(common):
         ours, rest = _split(path)

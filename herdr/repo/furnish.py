@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
-from herdr.repo.checks import common_dir, inside
+from herdr.repo.checks import common_dir, path_inside
 from herdr.repo.exclude import add_excludes
 from herdr.repo.git import run_git
 
@@ -33,7 +33,7 @@ def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path)
         workspace: the project's shared folder; made when missing.
 
     Returns:
-        Sentences on what will not work: symlinks that lead nowhere, files that could not be copied.
+        A sentence for each thing that will not work: a symlink that leads nowhere, a file that was not copied.
 
     Raises:
         HerdrError: a `link` path is missing in the main checkout or leads out of it, or too much to copy.
@@ -42,11 +42,11 @@ def furnish(worktree: Path, *, root: Path, link: Sequence[str], workspace: Path)
     own = [f"/{_escaped(path)}" for path in link]
     shared = not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
     if shared:
-        # Only the symlink: a folder of that name in the user's checkout stays visible to git.
+        # Only the symlink is ignored: a folder of that name in the user's checkout stays visible to git.
         own += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
     add_excludes(common_dir(root), own)
     for path in link:
-        _link(inside(worktree, path), inside(root, path))
+        _link(path_inside(worktree, path), path_inside(root, path))
     if shared:
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
@@ -124,7 +124,7 @@ def _included(root: Path) -> list[str]:
 def _copy(root: Path, worktree: Path, name: str) -> str | None:
     """Copy one file unless there is one already; a sentence when that cannot be done."""
     try:
-        _copy_file(root / name, inside(worktree, name))
+        _copy_file(root / name, path_inside(worktree, name))
     except (OSError, HerdrError) as error:
         return f"{name} of {INCLUDE_FILE} was not copied: {error}"
     return None

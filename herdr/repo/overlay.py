@@ -31,7 +31,12 @@ class Protected:
         self._spec = GitIgnoreSpec.from_lines(_anchored(pattern) for pattern in patterns)
 
     def covers(self, path: str, mode: int) -> bool:
-        """Whether the entry at `path` is protected: a link in place of a protected folder is, too."""
+        """Whether the entry at `path` is protected: a link in place of a protected folder is, too.
+
+        Args:
+            path: relative to the repo's root.
+            mode: git's mode of the entry, which tells a symlink or a submodule from a file.
+        """
         if path in self._exact or self._spec.match_file(path):
             return True
         return mode in (SYMLINK, SUBMODULE) and self._spec.match_file(f"{path}/")
@@ -71,8 +76,8 @@ def overlay(worktree: Path, *, root: Path, commit: str, paths: Sequence[str]) ->
 
     A protected path that `commit` does not have is removed. Whatever the candidate put in the way (a
     symlink or a folder in place of a file, a symlink in place of a parent folder) is replaced, never
-    written through. Git filters apply as the evaluator's own `.gitattributes` says. Links and other
-    furniture come after the overlay.
+    written through. Git filters apply as the evaluator's own `.gitattributes` says. `furnish` comes after the
+    overlay, so that the links and copies that it adds stay.
 
     Args:
         worktree: a worktree of the candidate, just created.
@@ -117,7 +122,7 @@ def _entries_of_index(worktree: Path) -> Iterator[tuple[str, Entry]]:
 
 
 def _check_out(root: Path, commit: str, files: Sequence[str], folder: Path) -> None:
-    # A work tree and an index of its own: the candidate's .gitattributes have no say in what is written.
+    # A work tree and an index of its own, so that the candidate's .gitattributes cannot change what is written.
     (folder / "files").mkdir()
     place = {
         "GIT_DIR": str(common_dir(root)),
@@ -142,7 +147,7 @@ def _clear(worktree: Path, path: str) -> None:
 
 
 def _drop_empty_parents(worktree: Path, path: str) -> None:
-    # As git does, which knows no empty folders: their presence could tell the evaluator something.
+    # Git itself has no empty folders, so one that is left would be a difference that the evaluator could notice.
     with contextlib.suppress(OSError):
         for parent in PurePosixPath(path).parents[:-1]:
             (worktree / parent).rmdir()

@@ -37,7 +37,12 @@ def pin(root: Path, project: str, name: str, commit: str) -> None:
 
 
 def pinned(root: Path, project: str) -> dict[str, str]:
-    """The commit of every pin of the project, by the pin's name."""
+    """The commit of every pin of the project, by the pin's name.
+
+    Args:
+        root: the repo.
+        project: the project's name.
+    """
     prefix = pin_ref(project, "")
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", prefix).text
     pairs = (line.split(" ", 1) for line in listed.splitlines())
@@ -45,5 +50,10 @@ def pinned(root: Path, project: str) -> dict[str, str]:
 
 
 def pin_ref(project: str, name: str) -> str:
-    """The full ref of a pin."""
+    """The full ref of a pin.
+
+    Args:
+        project: the project's name.
+        name: what the pin is for, as `pin` takes it; "" gives the prefix of all pins of the project.
+    """
     return f"refs/piloop/{slug(project)}/{name}"

@@ -48,6 +48,12 @@ def create_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
 
     The user's hooks do not run, nothing tracks a remote, and whatever goes wrong is undone.
 
+    Args:
+        root: the main checkout.
+        path: where the worktree goes; nothing may be there.
+        branch: the new branch, without `refs/heads/`.
+        commit: any revision.
+
     Raises:
         RefusedError: the path or the branch exists already.
         GitError: git failed.
@@ -61,6 +67,12 @@ def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
 
     For a run that is started again: a half-made worktree of a killed herdr is not taken for a whole one, and one
     whose folder somebody deleted is made again from its branch, which has the run's commits.
+
+    Args:
+        root: the main checkout.
+        path: where the worktree is, or goes.
+        branch: the run's branch, without `refs/heads/`.
+        commit: where a new worktree starts; one that is there already is at whatever its agent committed.
 
     Raises:
         RefusedError: the path or the branch exists already and is something else.
@@ -77,6 +89,11 @@ def ensure_run_worktree(root: Path, *, path: Path, branch: str, commit: str) -> 
 def create_detached(root: Path, path: Path, commit: str) -> Worktree:
     """Make a worktree of exactly `commit` at `path`, on no branch: a place to score in.
 
+    Args:
+        root: the main checkout.
+        path: where the worktree goes; nothing may be there.
+        commit: any revision.
+
     Raises:
         RefusedError: the path exists already.
         GitError: git failed.
@@ -87,9 +104,15 @@ def create_detached(root: Path, path: Path, commit: str) -> Worktree:
 def verify(worktree: Path, *, root: Path, branch: str, base: str) -> None:
     """Make sure that an agent launched here works where it should: this worktree, this branch, on this base.
 
+    Args:
+        worktree: where the agent is about to work.
+        root: the main checkout that it must be a worktree of.
+        branch: the branch that it must be on, without `refs/heads/`.
+        base: the commit that its history must hold.
+
     Raises:
-        HerdrError: git would climb to another repo, herdr did not finish making the worktree, or the branch
-            or the base differ.
+        HerdrError: the folder is no worktree of `root`, so that git would use a repo around it; or herdr did not
+            finish making it; or the branch or the base differ.
     """
     _verify_place(worktree, root)
     if made_by_herdr(common_dir(root), worktree) is None:
@@ -104,8 +127,14 @@ def verify(worktree: Path, *, root: Path, branch: str, base: str) -> None:
 def verify_detached(worktree: Path, *, root: Path, commit: str) -> None:
     """Make sure that what is scored here is exactly `commit`.
 
+    Args:
+        worktree: where the evaluate command is about to run.
+        root: the main checkout that it must be a worktree of.
+        commit: the full id that its HEAD must be.
+
     Raises:
-        HerdrError: git would climb to another repo, or HEAD is another commit.
+        HerdrError: the folder is no worktree of `root`, so that git would use a repo around it; or HEAD is at
+            another commit.
     """
     _verify_place(worktree, root)
     head = resolve_commit(worktree, "HEAD")
@@ -140,6 +169,10 @@ def list_worktrees(root: Path) -> list[Worktree]:
 def remove_detached(root: Path, path: Path) -> None:
     """Remove a scoring worktree with everything that the evaluation left in it; a missing one is fine.
 
+    Args:
+        root: the main checkout.
+        path: the worktree.
+
     Raises:
         RefusedError: herdr did not make it, or made it for a run.
     """
@@ -155,13 +188,24 @@ def remove_detached(root: Path, path: Path) -> None:
 
 
 def made_by_herdr(common: Path, path: Path) -> Made | None:
-    """What herdr noted when it made the worktree at `path`; None for anybody else's."""
+    """What herdr noted when it made the worktree at `path`; None when herdr did not make it.
+
+    Args:
+        common: the git folder that all worktrees of the repo share.
+        path: the worktree's folder, which need not exist any more.
+    """
     admin = _admin_folder(common, path)
     return _read_marker(admin) if admin else None
 
 
 def discard(root: Path, common: Path, path: Path) -> None:
-    """Delete a worktree of ours and git's record of it. The caller holds the lock and knows it may go."""
+    """Delete a worktree of ours and git's record of it. The caller holds the lock and knows it may go.
+
+    Args:
+        root: the main checkout.
+        common: the git folder that all worktrees of the repo share.
+        path: the worktree; uncommitted work in it is lost, commits and branches stay.
+    """
     plan = Made(path=str(path.resolve()), branch=None, commit="")
     with _noted(root, common, plan):
         _undo(root, common, plan)
@@ -170,7 +214,12 @@ def discard(root: Path, common: Path, path: Path) -> None:
 def repair(root: Path, common: Path) -> None:
     """Finish what a killed herdr left half made or half removed. The caller holds the lock.
 
-    Holding it means that nobody is at work, so whatever notes are there are of the dead.
+    While the caller holds it no other herdr makes or removes a worktree here, so every note that is found was
+    left by a process that was killed.
+
+    Args:
+        root: the main checkout.
+        common: the git folder that all worktrees of the repo share.
     """
     for note in own_folder(common).glob("undo-*.json"):
         with contextlib.suppress(msgspec.DecodeError):
@@ -198,7 +247,7 @@ def _create(root: Path, path: Path, branch: str | None, commit: str, *, gone: bo
     plan = Made(path=str(path), branch=branch, commit=resolve_commit(root, commit))
     with repo_lock(common) as lock:
         repair(root, common)
-        # Only what a note names is ours to undo, so it is written once nothing is in the way.
+        # A crash undoes whatever the note names, so it is written only when nothing else is at this path.
         if gone and not path.exists() and (admin := _admin_folder(common, path)) is not None:
             delete_tree(admin)
         else:
@@ -214,7 +263,7 @@ def _create(root: Path, path: Path, branch: str | None, commit: str, *, gone: bo
             admin = _admin_folder(common, path)
             assert admin is not None, "git has just verified that the worktree is registered"
             warnings = init_submodules(path, root=root, common=common, keep_open=(lock,))
-            # In one step from half made to made.
+            # One step ends the note and marks the worktree as made, so a crash leaves one of them, never both.
             note.rename(admin / MARKER)
     return Worktree(path=path, branch=branch, commit=plan.commit, made=plan, warnings=tuple(warnings))
 
@@ -240,12 +289,12 @@ def _undo(root: Path, common: Path, plan: Made) -> None:
         if path.exists():
             delete_tree(path)
         delete_tree(admin)
-    # An empty folder may be our own mkdir; a full one that git does not know is somebody else's.
+    # An empty folder may be the one that we made before git; one with files that git does not know is not ours.
     with contextlib.suppress(OSError):
         path.rmdir()
     _drop_unnamed_admin(common, path)
     if plan.branch is not None:
-        # Compare and delete: a branch that moved holds somebody's work.
+        # Delete it only where it still is as we made it: a branch that moved has commits of an agent or a person.
         run_git(root, "update-ref", "-d", f"refs/heads/{plan.branch}", plan.commit, check=False)
 
 

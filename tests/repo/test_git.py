@@ -13,8 +13,8 @@ from herdr.repo.checks import (
     changed_paths,
     find_root,
     head_commit,
-    inside,
     is_dirty,
+    path_inside,
     resolve_commit,
     tree_of,
 )
@@ -190,4 +190,4 @@ def test_changed_paths(repo: Path, git: Git, commit: Callable[..., str]) -> None
 def test_paths_that_lead_out(path: str, repo: Path) -> None:
     (repo / "way").symlink_to("/tmp")
     with pytest.raises(UsageError, match="leads out of"):
-        inside(repo, path)
+        path_inside(repo, path)
