@@ -49,6 +49,12 @@ class Terminal:
             assert time.monotonic() < deadline, f"waited for {text!r}:\n{screen}"
             time.sleep(0.05)
 
+    def sees_no_more(self, text: str) -> None:
+        deadline = time.monotonic() + 40
+        while text in (screen := self.screen):
+            assert time.monotonic() < deadline, f"waited until {text!r} is gone:\n{screen}"
+            time.sleep(0.05)
+
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
@@ -88,7 +94,9 @@ def test_a_person_watches_attaches_comes_back_and_quits(full: Any, terminal: Ter
     full.idea("Filed meanwhile", "seed", priority=0)
     terminal.sees("Filed meanwhile")
     full.set(Agent, 2, state="ended")
-    terminal.keys("2", "j", "t")
+    # Which row a key acts on is said by what is on the screen, so it has to be there first.
+    terminal.sees_no_more("worker#2 blocked")
+    terminal.keys("2", "k", "k", "j", "t")
     terminal.sees("worker#3 has no window any more")
     terminal.keys("q")
     terminal.sees("ended with 0")
