@@ -96,7 +96,7 @@ def test_a_person_watches_attaches_comes_back_and_quits(full: Any, terminal: Ter
     full.set(Agent, 2, state="ended")
     # Which row a key acts on is said by what is on the screen, so it has to be there first.
     terminal.sees_no_more("worker#2 blocked")
-    terminal.keys("2", "k", "k", "j", "t")
+    terminal.keys("2", "Home", "j", "t")
     terminal.sees("worker#3 has no window any more")
     terminal.keys("q")
     terminal.sees("ended with 0")
