@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 # What `pip install` depends on; a change of it installs again.
 PACKAGING := pyproject.toml
 
-.PHONY: demo test lint unit test-stand-ins bench soak docs clean
+.PHONY: demo test quick lint unit test-stand-ins bench soak mutants docs clean
 
 demo: .venv/run
 	@$(BIN)/herdr demo $(DIR)
@@ -26,6 +26,15 @@ lint: .venv/dev
 unit: .venv/dev
 	@$(PYTEST) -q -n $(WORKERS) --dist worksteal
 
+# What most changes break, in less than a minute on two cores: the rules, the configuration, the store, operations,
+# harnesses, the protocol and the pages. Left out is what waits for git, tmux, daemons and whole commands.
+QUICK := tests/test_promises.py tests/test_references.py tests/cli/test_docs.py tests/campaign tests/commandline \
+    tests/config tests/harness tests/ops tests/polyresearch/protocol tests/store tests/trunk
+quick: .venv/dev
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(PYTEST) -q -n 2 --dist worksteal $(QUICK)
+
 # Whole lives of a polyresearch project on the two GitHub stand-ins; CI runs it too.
 test-stand-ins: .venv/dev
 	@STAND_INS=1 $(PYTEST) -q -n $(WORKERS) --dist worksteal tests/polyresearch/commands/test_life.py
@@ -39,6 +48,11 @@ soak: .venv/dev
 	@FORTY_IDEAS=1 COMMENTS=200 ORDER_EXAMPLES=600 $(BIN)/pytest -q tests/daemon/test_forty_ideas.py \
 	    tests/daemon/test_many_comments.py tests/daemon/test_any_order.py
 	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py -k random
+
+# Changes the rules of the campaign and of the head in over a thousand places, and sees that their tests notice each:
+# about ten minutes. `make mutants ONLY=herdr/trunk` looks at one folder or file.
+mutants: .venv/dev
+	@$(BIN)/python tools/mutate.py --only $(ONLY)
 
 # Pages that are generated from the code; a test says when they are out of date.
 docs: .venv/dev

@@ -6,12 +6,13 @@ import time
 from pathlib import Path
 
 from bench.report import Row, spread
-from bench.stand import Stand, seconds_of, stand, until
+from bench.stand import LOOK, PATIENCE, Stand, seconds_of, stand
+from tests.campaigns import wait_until
 
 ROUNDS = 10
-#: The budget in seconds, on top of the checkout itself.
+#: Seconds on top of the checkout itself, which git needs however it is started.
 BUDGET = 0.5
-#: Leaves a file whose time says when its first instruction ran, and stays.
+#: Leaves a file whose time says when its first instruction ran, and goes on running.
 AGENT = ["sh", "-c", ': > "$0/began"; exec sleep 3600', "{log_dir}"]
 
 
@@ -45,13 +46,18 @@ def _checkout(place: Stand, number: int) -> float:
 
 
 def began_at(place: Stand, agent_id: int) -> float:
-    """When an agent began, in seconds since the epoch, by the file that it left."""
+    """When an agent began, in seconds since the epoch, by the file that it left.
+
+    Args:
+        place: where it runs.
+        agent_id: the id of its row.
+    """
     return left_at(place.home.agent_dir(agent_id) / "began")
 
 
 def left_at(path: Path) -> float:
     """Wait for a file that an agent leaves, and say when it was left; the kernel's clock steps by up to 4 ms."""
-    until(path.exists, f"an agent leaves {path.name}")
+    wait_until(path.exists, f"an agent leaves {path.name}", seconds=PATIENCE, look=LOOK)
     return path.stat().st_mtime
 
 

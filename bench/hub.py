@@ -68,7 +68,7 @@ def serving(hub: Hub) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # A body's last packet would wait for the answer to those before it, which is not what is measured.
+        # Without this the kernel holds the last packet of a body back until the earlier ones are acknowledged.
         disable_nagle_algorithm = True
 
         def log_message(self, *_: object) -> None:

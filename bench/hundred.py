@@ -17,11 +17,11 @@ from bench.report import Row, figure, spread
 from bench.stand import Stand, stand
 
 AGENTS = 100
-#: Seconds that each phase is watched for, and that everything gets to come to rest before.
+#: Seconds that each phase is watched for, and seconds of rest before it.
 IDLE, PRINTING, REST = 30.0, 20.0, 8.0
-#: How often the bell is rung in the idle daemon by a change that concerns no agent, and every how many seconds.
-RINGS, RING_EVERY = 20, 0.5
-#: The budgets: ms, processes per tick, percent of a core, MB.
+#: How many changes that concern no agent wake the idle daemon, and how many seconds lie between two of them.
+CHANGES, CHANGE_EVERY = 20, 0.5
+#: The budgets: ms, processes per tick, percent of a core, MB. The daemon must not be felt beside its agents.
 TICK, PROCESSES, CPU, MEMORY = 25.0, 1.0, 1.0, 120.0
 
 
@@ -41,7 +41,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure() -> list[Row]:
-    """Silent, then silent with the bell rung by hand, then with 50 panes that print a line a second."""
+    """Measure with silent agents, then with changes that wake the daemon, then with 50 agents that print."""
     with stand(_harnesses(), slots=AGENTS) as place:
         os.mkfifo(_gate(place))
         record = place.root.parent / "record"
@@ -57,7 +57,7 @@ def measure() -> list[Row]:
             return _watch(daemon, tmux, record, seconds, meanwhile)
 
         idle = watch(IDLE)
-        rung = watch(RINGS * RING_EVERY, lambda: _ring(place))
+        woken = watch(CHANGES * CHANGE_EVERY, lambda: _wake(place))
         _open_gate(place)
         time.sleep(REST)
         printing = watch(PRINTING)
@@ -69,7 +69,7 @@ def measure() -> list[Row]:
         figure("100 idle agents: the daemon's share of a core", idle.daemon, "%", budget=CPU),
         figure("100 idle agents: tmux's share of a core", idle.tmux, "%"),
         figure("100 idle agents: processes started per minute", idle.processes * 60 / IDLE, "", budget=0),
-        spread("a tick over 100 agents, nothing printed", rung.ticks, "ms", budget=TICK, note=rung.note),
+        spread("a tick over 100 agents, nothing printed", woken.ticks, "ms", budget=TICK, note=woken.note),
         spread("a tick over 100 agents, 50 print", printing.ticks, "ms", budget=TICK, note=printing.note),
         figure("50 of 100 print: the daemon's share of a core", printing.daemon, "%"),
         figure("50 of 100 print: tmux's share of a core", printing.tmux, "%"),
@@ -102,11 +102,11 @@ def _open_gate(place: Stand) -> None:
     os.close(os.open(_gate(place), os.O_WRONLY))
 
 
-def _ring(place: Stand) -> None:
-    """Change a row that no agent minds, again and again."""
-    for number in range(RINGS):
+def _wake(place: Stand) -> None:
+    """Change a row that matters to no agent, again and again: the daemon wakes and looks at each of them."""
+    for number in range(CHANGES):
         place.store.execute("UPDATE projects SET state_reason = ?, actor = 'human'", (str(number),))
-        time.sleep(RING_EVERY)
+        time.sleep(CHANGE_EVERY)
 
 
 def _watch(

@@ -24,7 +24,7 @@ from bench.report import Row, figure, spread
 from bench.theses import BASE, COMMENTS, NOW, PROGRAM, PULLS, THESES, branches, project
 
 COLD, WARM = 3, 9
-#: Seconds and requests when nothing changed.
+#: Seconds and requests when nothing changed: every command of `polyresearch` pays them before it does anything.
 BUDGET, REQUESTS = 0.3, 2
 WHAT = "derive 1,000 theses"
 
@@ -37,7 +37,7 @@ class Time(NamedTuple):
 
 
 def measure() -> list[Row]:
-    """Deriving alone, then with a read before it, of either forge, and the same read thread by thread."""
+    """Deriving alone, then with a read before it, from each kind of forge, and the same read thread by thread."""
     with tempfile.TemporaryDirectory(prefix="herdr-bench-") as folder, closing(_local(Path(folder))) as local:
         whole = project(local.git.heads())
         _fill(local.folder / "forge.db", whole)
@@ -139,7 +139,7 @@ def _time(do: Callable[[], object]) -> Time:
 
 
 def _spread(what: str, times: Sequence[Time], *, budget: float | None = None) -> Row:
-    """The times as they passed, and below them what of it was ours: the rest is the server, or other work."""
+    """The times that passed, and below them how much of each our own code computed; the rest is the server's."""
     own = sorted(one.own for one in times)[len(times) // 2]
     return spread(what, [one.passed for one in times], "s", budget=budget, note=_note(own))
 

@@ -15,7 +15,7 @@ import msgspec
 Unit = Literal["s", "ms", "MB", "%", "x", ""]
 
 HEADINGS = ("WHAT", "MEASURED", "MIN - MAX", "BUDGET", "OF IT")
-#: Times a load average may be that of a machine with a core to spare, per core.
+#: The load average per core up to which a machine counts as quiet.
 QUIET_LOAD = 0.5
 
 
@@ -59,7 +59,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def figure(what: str, value: float, unit: Unit, *, budget: float | None = None, note: str = "") -> Row:
-    """A figure that was measured once."""
+    """A figure that was measured once.
+
+    Args:
+        what: what was measured.
+        value: the figure.
+        unit: its unit.
+        budget: what it should not exceed.
+        note: a line to print below it.
+    """
     return Row(what=what, value=value, unit=unit, budget=budget, note=note)
 
 
@@ -73,6 +81,14 @@ def spread(
     note: str = "",
 ) -> Row:
     """The figure below which `percent` of the samples are (50 is the median), with the lowest and highest.
+
+    Args:
+        what: what was measured.
+        samples: all figures.
+        unit: their unit.
+        percent: which percentile stands for them.
+        budget: what that should not exceed.
+        note: a line to print below it.
 
     Raises:
         ValueError: there are no samples.

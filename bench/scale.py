@@ -59,7 +59,7 @@ def measure() -> list[Row]:
 
 
 def _compare(what: str, before: Callable[[], object], after: Callable[[], object]) -> Row:
-    """Turn by turn, so that what else the machine does meets both alike."""
+    """Measure both in turn, so that other work on the machine slows both down alike."""
     pairs = [(_time(before), _time(after)) for _ in range(ROUNDS + 1)][1:]
     milliseconds = 1000 * sorted(after for _, after in pairs)[ROUNDS // 2]
     ratios = [after / before for before, after in pairs]

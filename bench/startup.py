@@ -19,7 +19,7 @@ RUNS, WAITING, ROUNDS = 1000, 50, 15
 BIN = Path(sys.executable).parent
 BARE = (sys.executable, "-c", "pass")
 COMMANDS = (("piloop", "--help"), ("piloop", "status"), ("herdr", "status"))
-#: The budgets: times a bare interpreter, and MB.
+#: Times that a bare interpreter takes, and MB. People and agents call these commands all day.
 RATIO, MEMORY = 8.0, 60.0
 HEAVY = ("anyio", "github", "jinja2", "libtmux", "pluggy", "rich", "textual")
 #: Runs a command line in a process of its own and says on stderr what that took. The kernel's `VmHWM` is of this
@@ -42,7 +42,7 @@ def measure() -> list[Row]:
 
 
 def _times(cwd: Path) -> list[Row]:
-    """Round by round, so that what else the machine does meets all of them alike."""
+    """Measure round by round, so that other work on the machine slows all of them down alike."""
     samples: dict[Sequence[str], list[float]] = {BARE: [], **{command: [] for command in COMMANDS}}
     for _ in range(ROUNDS):
         for command, times in samples.items():

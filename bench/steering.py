@@ -11,12 +11,12 @@ from bench.report import Row, spread
 from bench.stand import seconds_of, stand
 
 COMMENTS = 20
-#: The budget, in seconds.
+#: Seconds; whoever steers an agent looks at its pane and waits for the text to appear.
 BUDGET = 1.0
 
 
 def measure() -> list[Row]:
-    """One comment at a time, each at a random moment of the daemon's rhythm."""
+    """One comment at a time, each at a random time between two looks of the daemon."""
     typed, received = [], []
     moments = random.Random(1)  # noqa: S311 - the same in every run
     program = [sys.executable, "-S", composer.__file__]

@@ -7,7 +7,7 @@ from bench.report import Row, spread
 from bench.stand import stand
 
 RUNS = 9
-#: The budget, in seconds.
+#: Seconds; as long as it takes, a slot stands empty.
 BUDGET = 1.0
 #: Commits something, so that its run has an end like any other, and leaves files whose times say when it ran.
 AGENT = [

@@ -38,7 +38,7 @@ def promised_lines() -> Iterator[str]:
 
 
 def sentences() -> list[str]:
-    found = []
+    found: list[str] = []
     for line in promised_lines():
         if not HEADINGS.fullmatch(line):
             found += [line] if " | " in line else SENTENCE_END.split(line)

@@ -14,6 +14,7 @@ import pytest
 
 from herdr.errors import HerdrError, RefusedError, UsageError
 from herdr.home import Home
+from herdr.repo.own import own_of
 from herdr.repo.refs import pinned
 from herdr.setup import NotReadyError, SetUp, set_up
 from herdr.store.connection import open_store
@@ -37,7 +38,7 @@ def init(root: Path, told: list[str] | None = None) -> SetUp:
     return set_up(Home.from_environ(os.environ), root, os.environ, actor="human", tell=tell)
 
 
-def rows(kind: type) -> list:
+def rows(kind: type[Any]) -> list[Any]:
     store = open_store(Home.from_environ(os.environ).database, mode="read", actor="human")
     try:
         return fetch(store, kind)
@@ -160,7 +161,7 @@ def test_a_rename_waits_for_the_runs_and_takes_pins_and_workspace_along(make_rep
     end(Agent, state="ended")
     assert init(root).project.name == "q"
     assert (home.workspace("q") / "data").exists()
-    assert pinned(root, "q") == pinned(root, "p") != {}
+    assert pinned(own_of(home, root, "q")) == pinned(own_of(home, root, "p")) != {}
 
 
 @pytest.mark.parametrize(

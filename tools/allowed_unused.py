@@ -9,6 +9,9 @@ _.format_commands
 _.no_wrap, _.overflow
 _.row_factory
 _.CSS_PATH, _.ENABLE_COMMAND_PALETTE, _.theme, _.border_title, _.border_subtitle, _.cursor_position
+# By import-linter, and by Python's import system.
+_.ImportTable, _.type_name, verbose, _.render_broken_contract
+_.find_spec, _.exec_module
 # Python's own: a name of a module that is looked up late.
 __getattr__
 # Keys of piloop.toml without an effect yet (`herdr.config.later`).

@@ -1,6 +1,6 @@
 """Holds the table "may import" of docs/architecture.md against what is imported, both ways.
 
-A contract of import-linter, so that the page people read is the rule itself. An import that the table does not
+A contract of import-linter, so that what people read is the rule itself. An import that the table does not
 name breaks it, and so does a name in the table that nobody imports any more. A row may name only rows above it,
 so there is no circle.
 """
@@ -52,7 +52,7 @@ def read_table(text: str) -> list[Row]:
     """The rows of the table in a page; names stand between backquotes, without `herdr.` before those of herdr.
 
     Raises:
-        ValueError: the page has no such table.
+        ValueError: the document has no such table.
     """
     lines = text.splitlines()
     if HEAD not in lines:

@@ -72,7 +72,7 @@ def superseded(links: Iterable[Link], statuses: Mapping[int, IdeaStatus], ran: S
     sharper: dict[int, int] = {}
     for link in links:
         if link.kind == "supersedes" and statuses.get(link.idea, "rejected") != "rejected":
-            sharper[link.target] = max(link.idea, sharper.get(link.target, 0))
+            sharper[link.target] = max(link.idea, sharper.get(link.target, link.idea))
     return [
         Superseded(idea=idea, by=by)
         for idea, by in sorted(sharper.items())

@@ -24,7 +24,7 @@ def alike(title: str, other: str) -> bool:
     if _numbers(mine) != _numbers(theirs):
         return False
     common = len(set(mine) & set(theirs))
-    if common and common >= ALIKE * len(set(mine) | set(theirs)):
+    if common >= ALIKE * len(set(mine) | set(theirs)):
         return True
     return difflib.SequenceMatcher(None, " ".join(mine), " ".join(theirs), autojunk=False).ratio() >= ALIKE + 0.1
 

@@ -176,9 +176,12 @@ def _compared(case: _Case, metric: Metric) -> str:
     """`length 7812.4 beats the bar's 8011.9 by 199.5 (2.49 %)`."""
     gain = case.gain(metric)
     value, bar = _apart(case.candidate.metrics[metric.name], case.bar[metric.name])
-    if gain == 0:
+    if gain > 0:
+        words = "beats the bar's"
+    elif gain < 0:
+        words = "is worse than the bar's"
+    else:
         return f"{metric.name} {value} only equals the bar"
-    words = "beats the bar's" if gain > 0 else "is worse than the bar's"
     base = abs(_decimal(case.bar[metric.name]))
     share = f" ({_number(float(abs(gain) / base * 100), 3)} %)" if base else ""
     return f"{metric.name} {value} {words} {bar} by {_number(float(abs(gain)), 4)}{share}"

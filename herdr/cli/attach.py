@@ -36,6 +36,10 @@ def attach(what: str | None) -> None:
 def attach_to(home: Home, name: str | None) -> None:
     """Attach to a project's session; returns only where the command is printed instead.
 
+    Args:
+        home: where the project is registered.
+        name: the project's name or path; None for the one around.
+
     Raises:
         HerdrError: the project has no session.
         RefusedError: its agents run in the background.

@@ -25,7 +25,12 @@ def init(path: str) -> None:
 
 
 def register(home: Home, path: Path) -> str:
-    """Register the repo around a path, telling how it goes, and return the project's name."""
+    """Register the repo around a path, telling how it goes, and return the project's name.
+
+    Args:
+        home: where the project is entered.
+        path: the repo, or a folder in it.
+    """
     from herdr.setup import set_up
 
     done = set_up(home, path, os.environ, actor="human", tell=click.echo)

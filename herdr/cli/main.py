@@ -22,7 +22,12 @@ def herdr() -> None:
 
 
 def run(program: str, arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit status; whatever goes wrong is said on stderr."""
+    """Run a command line and return its exit status; whatever goes wrong is said on stderr.
+
+    Args:
+        program: `herdr` or `piloop`.
+        arguments: what was typed after it.
+    """
     try:
         from herdr.cli.running import run_command
 

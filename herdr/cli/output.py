@@ -32,7 +32,13 @@ def print_json(data: object) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], heads: Sequence[str], *, indent: str = "") -> None:
-    """Print aligned columns; on a terminal the last one is cut to its width, elsewhere nothing is."""
+    """Print aligned columns; on a terminal the last one is cut to its width, elsewhere nothing is.
+
+    Args:
+        rows: the cells, each row as long as `heads`.
+        heads: the titles of the columns.
+        indent: what stands before each line.
+    """
     cells = [list(heads), *([first_line(cell, 10_000) for cell in row] for row in rows)]
     last = len(heads) - 1
     widths = [max(width(row[column]) for row in cells) for column in range(last)]
@@ -56,7 +62,12 @@ def print_facts(facts: Sequence[tuple[str, object]]) -> None:
 
 
 def print_text(title: str, text: str | None) -> None:
-    """Print a text of several lines under its title."""
+    """Print a text of several lines under its title.
+
+    Args:
+        title: one line.
+        text: what stands below it; nothing is printed when there is none.
+    """
     if text:
         click.echo(f"\n{title}")
         click.echo("\n".join(f"  {line}" for line in visible(text).splitlines()))

@@ -17,6 +17,10 @@ from herdr.printing.values import ago, number, percent, visible
 def project_and(words: Sequence[str], what: str) -> tuple[str | None, str]:
     """Read `[PROJECT] WHAT`: one word is what is wanted, of two the first is the project.
 
+    Args:
+        words: what was typed.
+        what: how the help calls what is wanted.
+
     Raises:
         UsageError: there are more, most often because quotes are missing.
     """
@@ -42,7 +46,14 @@ def print_thread(shown: CommentShown) -> None:
 
 
 def print_comment(comment: CommentView, *, on: bool = False, indent: str = "", mark: str = "") -> None:
-    """Print one comment, whole; `on` says what it is on, `mark` stands before it."""
+    """Print one comment, whole; `on` says what it is on, `mark` stands before it.
+
+    Args:
+        comment: what was said.
+        on: say what it is on.
+        indent: what stands before each line.
+        mark: what stands before its name.
+    """
     target = f" on {comment.target}" if on else ""
     urgent = f" P{comment.priority}" if comment.priority is not None else ""
     head = f"{comment.ref} {comment.kind}{urgent}{target} by {comment.author}"
@@ -53,7 +64,13 @@ def print_comment(comment: CommentView, *, on: bool = False, indent: str = "", m
 
 
 def print_candidates(candidates: Sequence[CandidateView], metric: str, *, indent: str = "") -> None:
-    """Print candidates as a table: what they scored, against what, and why they were kept or not."""
+    """Print candidates as a table: what they scored, against what, and why they were kept or not.
+
+    Args:
+        candidates: the rows of the table.
+        metric: the name of the metric that their values are of.
+        indent: what stands before each line.
+    """
     rows = [
         [
             c.ref + ("*" if c.is_head else ""),

@@ -65,7 +65,12 @@ def last_event(home: Home, kind: EventKind) -> int:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether a condition came true within some seconds."""
+    """Whether a condition came true within so many seconds.
+
+    Args:
+        condition: is called again and again.
+        seconds: how long to wait for it at most.
+    """
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -28,6 +28,11 @@ def reading(home: Home) -> Iterator[Context]:
 
 
 def project_named(home: Home, name: str | None) -> Project:
-    """The project of a name or path, the one around, or the only one."""
+    """The project of a name or path, the one around, or the only one.
+
+    Args:
+        home: where projects are registered.
+        name: a project's name or a path inside its repo; None for the one around, or the only one.
+    """
     with reading(home) as context:
         return project_of(context, name)

@@ -35,8 +35,8 @@ Work = Run | Sweep
 class Fleet:
     """One project as the daemon runs it: its configuration, its harnesses, where its agents run.
 
-    `rotation` is what workers run on: the configured harnesses, else those found on this machine. `own` is herdr's
-    own repository of the project: from there commits are read, merged and checked out.
+    `rotation` is what workers run on: the configured harnesses, else those found on this machine. `own` is
+    herdr's own repository of the project: from there commits are read, merged and checked out.
     """
 
     def __init__(

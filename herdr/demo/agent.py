@@ -89,7 +89,7 @@ class Agent:
     def _listen(self, step: Listen) -> None:
         end = time.monotonic() + step.seconds
         while not (wanted := self._asked(step.word)) and (left := end - time.monotonic()) > 0:
-            # It counts down, so that nobody takes an agent that waits for one that has finished.
+            # It counts down, so that a person who looks sees that the agent waits and has not finished.
             self.terminal.show(f"  waiting for a word: {left:.0f} s")
             self.terminal.pause(min(left, 1.0))
         self.terminal.show(WORKING)

@@ -41,7 +41,7 @@ class Keeper:
 
     def __enter__(self) -> Keeper:
         with self._log.open("ab") as log:
-            # A session of its own: a Ctrl-C in the terminal is the demo's to act on.
+            # A session of its own, because a Ctrl-C in the terminal is meant for the demo alone.
             self._process = subprocess.Popen(
                 module_argv("herdr.demo.keeper"),
                 stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environ, start_new_session=True,
@@ -63,7 +63,7 @@ class Keeper:
     ) -> None:
         if self._process is not None:
             assert self._process.stdin is not None
-            # What was not written because the keeper is gone is tried again here; that tells nothing new.
+            # Closing flushes what could not be written because the keeper has ended; that failure is known.
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
             self._process.wait()
@@ -84,8 +84,13 @@ def main() -> None:
 
 
 def end_everything(home: Home, daemon: subprocess.Popen[bytes] | None) -> None:
-    """End the daemon, its tmux server, and every process that carries the mark of its home."""
-    # Here, because the keeper has to be there before anything is to be kept, and these take a while.
+    """End the daemon, its tmux server, and every process that carries the mark of its home.
+
+    Args:
+        home: the demo's.
+        daemon: its daemon; None when it was never started.
+    """
+    # Imported here: the keeper must be ready before the demo starts anything, and these imports take a while.
     from herdr.daemon.lock import KILL_AGENTS
     from herdr.mux.server import TmuxServer
     from herdr.runtime.ending import end_tree

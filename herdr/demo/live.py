@@ -115,7 +115,7 @@ def draw(
     )
     how = Text(f"{attach}  shows the agents; Ctrl-C stops all", style="dim")
     ideas = _ideas(scene, last_lines)
-    # The two lines on top, a blank one and the heading of each table, and what was said.
+    # Other rows: the two lines on top, a blank line and a heading for each table, and what was said.
     room = height - len(scene.ideas) - 2 - 2 - 2 - SAID
     parts: list[RenderableType] = [_line(top), _line(how), Text(), ideas]
     if room > 0:

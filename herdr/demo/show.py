@@ -53,7 +53,12 @@ class PlainShow:
 
 
 def open_show(stage: Stage, client: Client) -> AbstractContextManager[Show]:
-    """The show that fits where the output goes."""
+    """The show that fits where the output goes: a live table on a terminal, else plain lines.
+
+    Args:
+        stage: where the demo takes place.
+        client: how the live table asks for more.
+    """
     attach = f"tmux -L {stage.home.socket_name} attach"
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from .live import LiveShow

@@ -1,4 +1,4 @@
-"""Steers the running agent of the demo that waits for a word, as `piloop prompt` does."""
+"""Sends the demo's agent that waits for a message one message, as `piloop prompt` does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPEN: tuple[MessageState, ...] = ("queued", "typed")
 
 
 class Steering:
-    """Says one word to one agent, and says what became of it."""
+    """Sends one message to one agent, and says what became of it."""
 
     def __init__(self, client: Client, say: Callable[[str], None]) -> None:
         self._client = client
@@ -27,7 +27,7 @@ class Steering:
         self._told = False
 
     def look(self, scene: Scene) -> None:
-        """Send the word once its agent waits, and tell when it has arrived, or that it will not."""
+        """Send the message once its agent waits, and tell when it has arrived, or that it will not."""
         if self._message is None:
             self._send(scene)
         elif not self._told:

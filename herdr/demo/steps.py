@@ -82,7 +82,11 @@ Step: TypeAlias = Edit | Say | Check | Commit | Look | Find | Listen | DieOnFirs
 
 
 def apply_edit(root: Path, edit: Edit) -> None:
-    """Make one edit in the working tree at `root`.
+    """Make one edit in a working tree.
+
+    Args:
+        root: the working tree.
+        edit: what to change.
 
     Raises:
         HerdrError: the text to change is not there.

@@ -36,7 +36,8 @@ class Terminal:
         if sys.stdin.isatty():
             self._saved = termios.tcgetattr(sys.stdin)
             tty.setcbreak(sys.stdin)
-        # First of all, because tmux keeps what is erased from the first row on, and it would be read again.
+        # A line before anything is erased: what is erased from the first row on goes into tmux's history, and
+        # herdr would read it a second time.
         print(self._title)
         self._draw()
         return self

@@ -71,7 +71,14 @@ def cancel(context: Context, request: CancelAgent) -> AgentCancelled:
 
 
 def request_cancel(context: Context, kind: type[Run] | type[Sweep], number: int, reason: str | None) -> str:
-    """Have the daemon cancel a run or a sweep, and return its name; asking again changes nothing."""
+    """Have the daemon cancel a run or a sweep, and return its name; asking again changes nothing.
+
+    Args:
+        context: who asks.
+        kind: whether it is a run or a sweep.
+        number: its id.
+        reason: why, for the event and the run's comments; None when nobody said.
+    """
     work = get(context.conn, kind, number)
     word = kind.table.removesuffix("s")
     if not work.cancel_requested:

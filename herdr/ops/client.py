@@ -7,13 +7,13 @@ import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home, disk_error
-from herdr.ops.core import A, Context, Reply, Request, look_up, read_request, run
+from herdr.ops.core import A, Context, Reply, Request, run
 from herdr.store.connection import Store, open_store
 from herdr.store.failures import store_errors
 
@@ -39,9 +39,6 @@ class Client(Protocol):
 
     def ask(self, request: Request[A]) -> A:
         """Run an operation and return its answer; raises HerdrError when it is refused."""
-
-    def call(self, name: str, /, **arguments: object) -> Any:
-        """Run an operation by its name and return its answer as plain data; goes with its last callers."""
 
     def close(self) -> None:
         """Let go of what was opened."""
@@ -80,10 +77,6 @@ class DirectClient:
         context = Context(conn=store, home=self.home, actor=store.actor, cwd=self._cwd)
         with store_errors(self.home.database):
             return run(context, request)
-
-    def call(self, name: str, /, **arguments: object) -> Any:
-        """Run an operation by its name."""
-        return msgspec.to_builtins(self.ask(read_request(look_up(name), arguments)))
 
     def close(self) -> None:
         """Close the database."""
@@ -149,10 +142,6 @@ class MailboxClient:
         except msgspec.MsgspecError as error:
             problem = f"the daemon's answer is not what this piloop expects: {error}"
             raise HerdrError(problem, fix="both must be of one version: herdr down, then herdr up") from error
-
-    def call(self, name: str, /, **arguments: object) -> Any:
-        """Ask the daemon by an operation's name."""
-        return msgspec.to_builtins(self.ask(read_request(look_up(name), arguments)))
 
     def close(self) -> None:
         """There is nothing to close."""

@@ -178,7 +178,12 @@ def show(context: Context, request: ShowComment) -> CommentShown:
 
 
 def shown(conn: Store, comment: Comment) -> CommentShown:
-    """A comment with its thread, whatever its place in it."""
+    """A comment with its thread, whatever its place in it.
+
+    Args:
+        conn: the open store.
+        comment: any of its thread.
+    """
     depths = _thread_of(conn, first_of(conn, comment))
     rows = fetch(conn, Comment, "WHERE id IN (SELECT value FROM json_each(?))", _ids(depths))
     found = {one.id: one for one in rows}
@@ -187,7 +192,12 @@ def shown(conn: Store, comment: Comment) -> CommentShown:
 
 
 def first_of(conn: Store, comment: Comment) -> int:
-    """The comment that a thread began with."""
+    """The comment that a thread began with.
+
+    Args:
+        conn: the open store.
+        comment: any of the thread.
+    """
     number: int = conn.execute(
         "WITH RECURSIVE up (id, target_kind, target_id) AS ("
         " SELECT id, target_kind, target_id FROM comments WHERE id = ?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, get_args, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, get_args
 
 import msgspec
 
@@ -29,7 +29,7 @@ Q_co = TypeVar("Q_co", covariant=True)
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Request(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Request(msgspec.Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of an operation, which knows the type of its answer: `class AddIdea(Request[IdeaFiled])`.
 
     `operation` is the name that it goes by in an agent's mailbox.
@@ -38,10 +38,10 @@ class Request(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unkn
     operation: ClassVar[str]
 
     @classmethod
-    def answer_type(cls) -> type[A]:
+    def answer_type(cls) -> type[A_co]:
         """What the answer is, for whoever has it as JSON."""
         bases = next(vars(one)["__orig_bases__"] for one in cls.__mro__ if "__orig_bases__" in vars(one))
-        answer: type[A] = get_args(bases[0])[0]
+        answer: type[A_co] = get_args(bases[0])[0]
         return answer
 
 
@@ -78,7 +78,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that can be asked for; `function` takes a `request` and returns exactly its type of answer."""
 
     name: str
-    request: type[Request[Any]]
+    request: type[Request[object]]
     who: frozenset[str]
     writes: bool
     function: Callable[[Context, Any], Any]
@@ -100,7 +100,7 @@ def operation(
     """
 
     def enter(function: Callable[[Context, Q], A]) -> Callable[[Context, Q], A]:
-        asks = cast("type[Request[Any]]", request)
+        asks = cast("type[Request[object]]", request)
         name = asks.operation
         OPERATIONS[name] = Operation(name=name, request=asks, who=who, writes=writes, function=function)
         return function
@@ -108,36 +108,22 @@ def operation(
     return enter
 
 
-@overload
-def run(context: Context, request: Request[A]) -> A: ...
-
-
-@overload
-def run(context: Context, request: str, arguments: Mapping[str, object]) -> Any: ...
-
-
-def run(context: Context, request: Any, arguments: Mapping[str, object] | None = None) -> Any:
+def run(context: Context, request: Request[A]) -> A:
     """Run an operation and return its answer.
 
     Args:
         context: who asks.
         request: what is asked for.
-        arguments: those of an operation that is asked for by its name.
 
     Raises:
         UsageError: an argument does not fit.
         RefusedError: the asker's role may not do this.
         HerdrError: whatever the operation itself refuses.
     """
-    if arguments is not None:
-        # The way by name goes when its last callers ask by request.
-        named = look_up(request)
-        check(context, named)
-        return msgspec.to_builtins(run(context, read_request(named, arguments)))
     wanted = OPERATIONS[request.operation]
     check(context, wanted)
     # The types hold what mypy sees; a number out of range is seen only now.
-    fitting = read_request(wanted, msgspec.structs.asdict(request))
+    fitting = cast("Request[A]", read_request(wanted, msgspec.structs.asdict(request)))
     if not wanted.writes:
         return perform(context, fitting)
     with transaction(context.conn):
@@ -146,6 +132,10 @@ def run(context: Context, request: Any, arguments: Mapping[str, object] | None =
 
 def check(context: Context, wanted: Operation) -> None:
     """Make sure that the asker may use an operation.
+
+    Args:
+        context: who asks.
+        wanted: the operation.
 
     Raises:
         RefusedError: the asker's role may not do this.
@@ -158,13 +148,18 @@ def check(context: Context, wanted: Operation) -> None:
 
 
 def perform(context: Context, request: Request[A]) -> A:
-    """Carry out a checked request; one that writes must be inside a transaction."""
+    """Carry out a checked request; one that writes must be inside a transaction.
+
+    Args:
+        context: who asks.
+        request: what is asked for, once `check` has let it pass.
+    """
     wanted = OPERATIONS[request.operation]
     answer: A = wanted.function(msgspec.structs.replace(context, writing=wanted.writes), request)
     return answer
 
 
-def read_request(wanted: Operation, arguments: Mapping[str, object]) -> Request[Any]:
+def read_request(wanted: Operation, arguments: Mapping[str, object]) -> Request[object]:
     """Make a request of what came from outside.
 
     Args:
@@ -175,10 +170,9 @@ def read_request(wanted: Operation, arguments: Mapping[str, object]) -> Request[
         UsageError: one of them does not fit.
     """
     try:
-        request: Request[Any] = msgspec.convert(dict(arguments), wanted.request)
+        return msgspec.convert(dict(arguments), wanted.request)
     except msgspec.ValidationError as error:
         raise UsageError(f"{wanted.name}: {error}") from error
-    return request
 
 
 def look_up(name: str) -> Operation:
@@ -244,6 +238,10 @@ def _repo_around(folder: Path) -> Path | None:
 
 def projects_of(context: Context, named: str | None) -> list[Project]:
     """The project that an asker means, as `project_of` finds it, or all of them when it could be any.
+
+    Args:
+        context: who asks, and from where.
+        named: a project's name, or a path inside its repo; None when nothing was said.
 
     Raises:
         UsageError: the one named is not registered, or none is.

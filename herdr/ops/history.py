@@ -45,12 +45,22 @@ def history(context: Context, request: GatherHistory) -> History:
 
 
 def pack_of(conn: Store, project: Project) -> str:
-    """The text of the research pack, for a brief."""
+    """The text of the research pack, for a brief.
+
+    Args:
+        conn: the open store.
+        project: whose history.
+    """
     return render(gather(conn, project))
 
 
 def gather(conn: Store, project: Project) -> Pack:
-    """All that the pack tells of a project."""
+    """All that the pack tells of a project.
+
+    Args:
+        conn: the open store.
+        project: whose history.
+    """
     primary = primary_of(project)
     lineage = latest_keeps(conn, project.id, LINEAGE)
     points = fetch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Annotated
 
 import msgspec
@@ -16,6 +17,7 @@ from herdr.ops.look import look
 from herdr.ops.views import CommentView, EventView, IdeaView, comment_view, event_views
 from herdr.store.connection import Store
 from herdr.store.rows import Comment, Event, Idea, fetch, get_or_none
+from herdr.times import timestamp
 
 #: What somebody who waits wants to be woken for; the events of comments and ideas are looked at more closely.
 NEWS: tuple[EventKind, ...] = (
@@ -206,8 +208,6 @@ def newest_event(conn: Store) -> int:
 def _acknowledge(context: Context, comment: Comment) -> bool:
     if comment.acked_at is not None or comment.priority is None:
         return False
-    Comment.update(context.conn, comment.id, acked_by=context.actor)
-    context.conn.execute(
-        "UPDATE comments SET acked_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", (comment.id,)
-    )
+    now = timestamp(datetime.now(timezone.utc))
+    Comment.update(context.conn, comment.id, acked_at=now, acked_by=context.actor)
     return True

@@ -45,7 +45,12 @@ def look(context: Context, kind: type[T], text: str) -> T:
 
 
 def look_agent(context: Context, text: str) -> Agent:
-    """Find an agent by its name, `worker#3`, or by its number alone; see `look`."""
+    """Find an agent by its name, `worker#3`, or by its number alone; see `look`.
+
+    Args:
+        context: who asks.
+        text: `worker#3`, or only `3`.
+    """
     try:
         if text.strip().isdigit():
             role, number = "agent", parse_ref(text, ["worker"])[1]
@@ -103,6 +108,10 @@ def title_of(text: str) -> str:
 
 def text_of(text: str, what: str) -> str:
     """A text as it may be stored.
+
+    Args:
+        text: what somebody wrote.
+        what: what it is, for the error: `a comment`.
 
     Raises:
         UsageError: it is not UTF-8, holds a NUL byte, or is too long.

@@ -60,6 +60,10 @@ def revoke(context: Context, _request: RevokeToken) -> TokensRevoked:
 def check_token(conn: Store, token: str) -> None:
     """Make sure that a token is the orchestrator's.
 
+    Args:
+        conn: the open store.
+        token: what somebody shows as the orchestrator's.
+
     Raises:
         RefusedError: it is not, or no longer.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import msgspec
 
 from herdr.campaign.text import ref
@@ -11,6 +13,7 @@ from herdr.ops.look import text_of
 from herdr.ops.status_snapshot import LiveSnapshot, StatusSnapshot, live_snapshot, status_snapshot
 from herdr.store.queries import all_projects
 from herdr.store.rows import Project
+from herdr.times import timestamp
 
 
 class ProjectView(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +94,8 @@ def pause(context: Context, request: PauseProject) -> ProjectView:
 def resume(context: Context, request: ResumeProject) -> ProjectView:
     """Go on with a project that is paused, has stopped, or is held up because starts failed."""
     project = project_of(context, request.project)
-    now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-    context.conn.execute(f"UPDATE projects SET resumed_at = {now} WHERE id = ?", (project.id,))  # noqa: S608
+    now = timestamp(datetime.now(timezone.utc))
+    Project.update(context.conn, project.id, resumed_at=now, actor=context.actor)
     return _set_state(context, project, "active", None)
 
 

@@ -20,7 +20,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sources_of(conn: Store, project: Project) -> list[Source]:
-    """The sources of a project's ideas, those with the most keeps first."""
+    """The sources of a project's ideas, those with the most keeps first.
+
+    Args:
+        conn: the open store.
+        project: whose ideas.
+    """
     written = conn.execute(
         f"SELECT {ROLE.format('source')}, sum(n) FROM (SELECT source, count(*) AS n"  # noqa: S608 - all of it is ours
         " FROM ideas WHERE project_id = ? GROUP BY source) GROUP BY 1",

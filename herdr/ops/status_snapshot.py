@@ -145,7 +145,12 @@ class LiveSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
-    """Gather how a project's campaign stands."""
+    """Gather how a project's campaign stands.
+
+    Args:
+        context: who asks, and from where.
+        project: whose campaign.
+    """
     conn = context.conn
     config = stored_config(project)
     ideas, runs = _counts(conn, "ideas", "status", project), _counts(conn, "runs", "state", project)
@@ -182,7 +187,12 @@ def status_snapshot(context: Context, project: Project) -> StatusSnapshot:
 
 
 def live_snapshot(conn: Store, project: Project) -> LiveSnapshot:
-    """Gather what is looked at again and again; costs the same however long the campaign."""
+    """Gather what is looked at again and again; costs the same however long the campaign.
+
+    Args:
+        conn: the open store.
+        project: whose campaign.
+    """
     primary = primary_of(project)
     keeps = [one.id for one in latest_keeps(conn, project.id, TRAJECTORY)][::-1]
     found = scores(conn, project, keeps)

@@ -194,7 +194,12 @@ class Primary(msgspec.Struct, frozen=True, kw_only=True):
     role: MetricRole = "watch"
 
     def gain(self, value: float | None, bar: float | None) -> float | None:
-        """By how much `value` is better than `bar`; None when one of them is missing."""
+        """By how much `value` is better than `bar`; None when one of them is missing.
+
+        Args:
+            value: what was measured.
+            bar: what it is compared with.
+        """
         if value is None or bar is None:
             return None
         return value - bar if self.direction == "higher" else bar - value
@@ -224,7 +229,13 @@ def marks(values: Collection[object]) -> str:
 
 
 def scores(conn: Store, project: Project, candidates: Collection[int]) -> dict[int, Score]:
-    """The scores of candidates under the project's present evaluator, by candidate."""
+    """The scores of candidates under the project's present evaluator, by candidate.
+
+    Args:
+        conn: the open store.
+        project: the project of them all.
+        candidates: their ids.
+    """
     rows = conn.execute(
         "SELECT candidate_id, state, metrics, error FROM measurements WHERE evaluator_id = ?"  # noqa: S608
         f" AND purpose = 'score' AND candidate_id IN ({marks(candidates)})",
@@ -235,7 +246,13 @@ def scores(conn: Store, project: Project, candidates: Collection[int]) -> dict[i
 
 
 def candidate_views(conn: Store, project: Project, candidates: list[Candidate]) -> list[CandidateView]:
-    """Candidates of one project with their scores and what they gained over their bars."""
+    """Candidates of one project with their scores and what they gained over their bars.
+
+    Args:
+        conn: the open store.
+        project: the project of them all.
+        candidates: their rows.
+    """
     wanted = {c.id for c in candidates} | {c.bar_id for c in candidates if c.bar_id is not None}
     found = scores(conn, project, wanted)
     primary = primary_of(project)
@@ -281,7 +298,12 @@ def _candidate(
 
 
 def idea_view(idea: Idea, blockers: Iterable[tuple[int, IdeaStatus]] = ()) -> IdeaView:
-    """An idea, with the ideas that block it and their statuses."""
+    """An idea, with the ideas that block it and their statuses.
+
+    Args:
+        idea: its row.
+        blockers: the ids and statuses of the ideas that it still waits for.
+    """
     blocked_by = list(blockers)
     return IdeaView(
         ref=ref("idea", idea.id),
@@ -304,7 +326,12 @@ def idea_view(idea: Idea, blockers: Iterable[tuple[int, IdeaStatus]] = ()) -> Id
 
 
 def run_view(run: Run, title: str) -> RunView:
-    """A run, with its idea's title."""
+    """A run, with its idea's title.
+
+    Args:
+        run: its row.
+        title: the title of its idea.
+    """
     return RunView(
         ref=ref("run", run.id),
         idea=ref("idea", run.idea_id),
@@ -353,7 +380,12 @@ def agent_view(agent: Agent) -> AgentView:
 
 
 def comment_view(conn: Store, comment: Comment) -> CommentView:
-    """A comment, its target named as everywhere."""
+    """A comment, its target named as everywhere.
+
+    Args:
+        conn: the open store, to name agents.
+        comment: its row.
+    """
     return CommentView(
         ref=ref("comment", comment.id),
         target=target_name(conn, comment.target_kind, comment.target_id) or "",
@@ -368,7 +400,12 @@ def comment_view(conn: Store, comment: Comment) -> CommentView:
 
 
 def message_view(conn: Store, message: Message) -> MessageView:
-    """A message, its agent named as everywhere."""
+    """A message, its agent named as everywhere.
+
+    Args:
+        conn: the open store, to name the agent.
+        message: its row.
+    """
     return MessageView(
         id=message.id,
         agent=target_name(conn, "agent", message.agent_id) or "",
@@ -384,7 +421,12 @@ def message_view(conn: Store, message: Message) -> MessageView:
 
 
 def event_views(conn: Store, events: list[Event]) -> list[EventView]:
-    """Lines of the event log."""
+    """Lines of the event log.
+
+    Args:
+        conn: the open store, to name projects and agents.
+        events: their rows.
+    """
     names = dict(conn.execute("SELECT id, name FROM projects").fetchall())
     return [
         EventView(
@@ -401,7 +443,13 @@ def event_views(conn: Store, events: list[Event]) -> list[EventView]:
 
 
 def target_name(conn: Store, kind: str | None, number: int | None) -> str | None:
-    """How people name what a row is about: `idea#3`, and an agent by its role, `worker#5`."""
+    """How people name what a row is about: `idea#3`, and an agent by its role, `worker#5`.
+
+    Args:
+        conn: the open store, to name agents.
+        kind: the kind of thing as the store names it; None for nothing.
+        number: its id.
+    """
     if kind is None or number is None:
         return None
     if kind == "agent":
@@ -411,7 +459,13 @@ def target_name(conn: Store, kind: str | None, number: int | None) -> str | None
 
 
 def comments_about(conn: Store, kind: str, number: int) -> list[CommentView]:
-    """The comments on one thing and the replies to them, oldest first."""
+    """The comments on one thing and the replies to them, oldest first.
+
+    Args:
+        conn: the open store.
+        kind: the kind of thing as the store names it.
+        number: its id.
+    """
     found = fetch(conn, Comment, "WHERE about_kind = ? AND about_id = ? ORDER BY id", kind, number)
     return [comment_view(conn, comment) for comment in found]
 

@@ -14,7 +14,12 @@ from herdr.store.rows import Comment
 
 @contextmanager
 def because(conn: Store, reason: str | None) -> Iterator[None]:
-    """Have the events of what happens inside tell the reason; inside a transaction."""
+    """Have the events of what happens inside tell the reason; inside a transaction.
+
+    Args:
+        conn: the open store, inside a transaction.
+        reason: what the events tell; None when nobody said.
+    """
     conn.execute("UPDATE why SET reason = ?", (reason,))
     yield
     conn.execute("UPDATE why SET reason = NULL")

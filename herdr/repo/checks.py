@@ -157,8 +157,12 @@ def is_dirty(root: Path, paths: Sequence[str] | None = None) -> bool:
     return bool(run_git(root, "status", "--porcelain", "-z", "--untracked-files=normal", "--", *chosen).out)
 
 
-def inside(folder: Path, relative: str) -> Path:
+def path_inside(folder: Path, relative: str) -> Path:
     """`folder / relative`, once sure that no `..`, absolute path or symlinked parent leads out of `folder`.
+
+    Args:
+        folder: the folder that the path must stay in, such as a worktree.
+        relative: a path that somebody else wrote: a key of piloop.toml, or a file name of the repo.
 
     Raises:
         HerdrError: it would.

@@ -8,12 +8,18 @@ from herdr.errors import RefusedError, UsageError
 from herdr.repo.git import run_git
 from herdr.repo.own import OwnRepository
 
-#: Plumbing, so that the user's taste in diffs (`diff.noprefix`, external tools) cannot break a patch.
+#: A plumbing command, which ignores what the user configured for diffs (`diff.noprefix`, external tools): such a
+#: setting would make a patch that cannot be applied.
 _DIFF = ("diff-tree", "-M", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
 def make_branch(root: Path, name: str, commit: str) -> None:
     """Make a branch at `commit` in the user's repo.
+
+    Args:
+        root: the user's repo; its checkout stays where it is.
+        name: the branch, without `refs/heads/`.
+        commit: what the branch begins at.
 
     Raises:
         UsageError: git does not allow the name.
@@ -27,7 +33,13 @@ def make_branch(root: Path, name: str, commit: str) -> None:
 
 
 def make_patch(root: Path, base: str, commit: str) -> bytes:
-    """What leads from `base` to `commit`, binary files included, for `git apply`."""
+    """What leads from `base` to `commit`, binary files included, for `git apply`.
+
+    Args:
+        root: the repo.
+        base: the commit that the patch can be applied to.
+        commit: the commit that it leads to.
+    """
     return run_git(root, *_DIFF, "-p", "--binary", "--full-index", base, commit).out
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
-from herdr.repo.checks import inside
+from herdr.repo.checks import path_inside
 from herdr.repo.files import delete_tree
 from herdr.repo.git import run_git
 from herdr.repo.isolated import Isolated, exclude
@@ -49,7 +49,7 @@ def furnish(place: Isolated, own: OwnRepository, *, link: Sequence[str], workspa
         ignored += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
     exclude(place, ignored)
     for path in link:
-        _link(inside(worktree, path), inside(root, path))
+        _link(path_inside(worktree, path), path_inside(root, path))
     if shared:
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
@@ -136,7 +136,7 @@ def _included(root: Path) -> list[str]:
 def _copy(root: Path, worktree: Path, name: str) -> str | None:
     """Copy one file unless there is one already; a sentence when that cannot be done."""
     try:
-        _copy_file(root / name, inside(worktree, name))
+        _copy_file(root / name, path_inside(worktree, name))
     except (OSError, HerdrError) as error:
         return f"{name} of {INCLUDE_FILE} was not copied: {error}"
     return None

@@ -45,7 +45,8 @@ LOCATING = frozenset(
     ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
 )
 
-#: The user's hooks are for the user's commits, and no background process may outlive a call of ours.
+#: Hooks are the user's, for the user's own commits. The other settings keep git from leaving processes behind
+#: when our call is over, and from asking for a signature.
 FIXED_CONFIG = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -193,7 +194,14 @@ def identity(repo: Path) -> tuple[str, ...]:
 
 
 def commit_tree(repo: Path, tree: str, *, parents: Sequence[str], message: str) -> str:
-    """Make a commit object of `tree`, as the repo's own identity or herdr, and return its id."""
+    """Make a commit object of `tree`, as the repo's own identity or herdr, and return its id.
+
+    Args:
+        repo: the repo, or one of its worktrees; no branch of it moves.
+        tree: the id of a tree that the repo has.
+        parents: the full ids of the parents, the first one first; none for a commit without history.
+        message: the whole message.
+    """
     flags = [word for parent in parents for word in ("-p", parent)]
     return run_git(
         repo, *identity(repo), "commit-tree", tree, *flags, "-F", "-", input=message.encode("utf-8", "replace")
@@ -207,7 +215,7 @@ def _environment(*, reads: bool, as_user: bool) -> dict[str, str]:
         if (name not in LOCATING if as_user else name in KEPT_VARIABLES)
     }
     own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false"}
-    # A reader that takes index.lock to refresh the index would make the user's own commands fail.
+    # A command that only reads may still lock the index to refresh it, and make the user's own command fail.
     return kept | own | ({"GIT_OPTIONAL_LOCKS": "0"} if reads else {})
 
 
@@ -225,7 +233,7 @@ def _kill(process: subprocess.Popen[bytes], *, group: bool) -> None:
     if not group:
         process.kill()
         return
-    # git leads its own session, so this reaches the checkout and filter processes that it started.
+    # git was started in a session of its own, so this ends the checkout and filter processes that it started too.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 

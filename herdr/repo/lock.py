@@ -25,15 +25,19 @@ def own_folder(common: Path) -> Path:
 def repo_lock(common: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[int]:
     """Hold the lock of the repo whose common git folder is `common`.
 
-    The descriptor that it yields can be handed to a git process. Then the lock outlives a killed holder
-    for as long as that process still writes, and nobody repairs under its hands.
+    The descriptor that it yields can be handed to a git process. When herdr is killed meanwhile, the lock stays
+    held until that git process has ended too, so no other herdr repairs a worktree that git still writes.
+
+    Args:
+        common: the git folder that all worktrees of the repo share, see `checks.common_dir`.
+        timeout: seconds to wait while another process holds it.
 
     Args:
         common: the git folder that all worktrees of the repo share.
         timeout: how many seconds to wait for others.
 
     Raises:
-        HerdrError: somebody else held it for `timeout` seconds, or the folder cannot be written to.
+        HerdrError: another process held it for `timeout` seconds, or the folder cannot be written to.
     """
     try:
         path = own_folder(common) / "lock"

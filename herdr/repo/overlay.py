@@ -33,7 +33,12 @@ class Protected:
         self._spec = GitIgnoreSpec.from_lines(_anchored(pattern) for pattern in patterns)
 
     def covers(self, path: str, mode: int) -> bool:
-        """Whether the entry at `path` is protected: a link in place of a protected folder is, too."""
+        """Whether the entry at `path` is protected: a link in place of a protected folder is, too.
+
+        Args:
+            path: relative to the repo's root.
+            mode: git's mode of the entry, which tells a symlink or a submodule from a file.
+        """
         if path in self._exact or self._spec.match_file(path):
             return True
         return mode in (SYMLINK, SUBMODULE) and self._spec.match_file(f"{path}/")

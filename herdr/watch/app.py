@@ -180,12 +180,17 @@ class Watch(App[None]):
     # What a deed works with
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """Say something in the line at the bottom."""
+        """Say something in the line at the bottom; an `error` in red."""
         if self.is_running:
             self.main.query_one(Bar).say(text, error=error)
 
     async def question(self, text: str, *, hint: str = "") -> str | None:
-        """Ask for a line; None when it is given up."""
+        """Ask for a line; None when it is given up.
+
+        Args:
+            text: what is asked.
+            hint: is shown where the line will be typed.
+        """
         return await self.main.query_one(Bar).question(text, hint=hint)
 
     def agent_of(self, ref: str) -> str | None:

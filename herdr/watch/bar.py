@@ -30,7 +30,12 @@ class Bar(Horizontal):
         yield Input(compact=True, select_on_focus=False, id="field")
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """Say something until the next thing is said; not while a question stands there."""
+        """Say something until the next thing is said; not while a question stands there.
+
+        Args:
+            text: what to say.
+            error: whether it tells of something that went wrong.
+        """
         if self._answer is None:
             said = self.query_one("#said", Label)
             said.set_class(error, "error")

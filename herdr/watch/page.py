@@ -39,7 +39,7 @@ class Page:
         self._parts += [(f"{name} ", FAINT), (f"{first_line(text, LINE)}\n", "")]
 
     def text(self, heading: str, body: str | None) -> None:
-        """Write a text of several lines under a heading, if there is one."""
+        """Write `body`, a text of several lines, under a heading; nothing where there is no body."""
         if body:
             self.heading(heading)
             self._parts.append((f"{visible(body).rstrip()}\n", ""))

@@ -39,6 +39,8 @@ def test_an_idea_waits_until_every_prerequisite_is_done(statuses: Any, expected:
         (after(1, 2), [after(2, 3), after(3, 1)], (1, 2, 3, 1)),
         (after(1, 2), [after(2, 3), after(3, 2)], ()),
         (after(1, 2), [after(2, 3), after(1, 3)], ()),
+        # A circle that is there already, and does not hold the new link, is gone round once.
+        (after(1, 2), [after(2, 3), after(3, 4), after(4, 3)], ()),
         (after(1, 2), [sharper(2, 1)], ()),
         (sharper(1, 2), [sharper(2, 1)], (1, 2, 1)),
     ],
@@ -82,6 +84,10 @@ def test_a_superseded_idea_that_never_ran_is_rejected(status: Any) -> None:
 )
 def test_others_stay(statuses: Any, ran: set[int]) -> None:
     assert superseded([sharper(2, 1), after(2, 1)], statuses, ran) == []
+
+
+def test_what_only_comes_after_an_idea_does_not_replace_it() -> None:
+    assert superseded([after(2, 1)], {1: "ready", 2: "ready"}, set()) == []
 
 
 def test_a_chain_is_rejected_in_one_go_and_the_newest_is_named() -> None:

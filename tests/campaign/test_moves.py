@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from herdr.campaign.moves import DAEMON, MOVES, PEOPLE, changes, move
+from herdr.campaign.moves import AUTHORS, DAEMON, HUMAN, MOVES, PEOPLE, SEEDERS, changes, move
 from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError
 
@@ -73,3 +73,21 @@ def test_a_refusal_says_what_is_possible() -> None:
     with pytest.raises(RefusedError) as error:
         move("idea#7", "park", "done", "daemon")
     assert error.value.fix == "piloop idea show idea#7"
+
+
+def test_who_has_which_part() -> None:
+    assert (frozenset({"human"}), frozenset({"daemon"})) == (HUMAN, DAEMON)
+    assert HUMAN | {"orchestrator"} == PEOPLE
+    assert PEOPLE | {"research", "lead"} == AUTHORS
+    assert AUTHORS | {"watchdog"} == SEEDERS
+
+
+def test_the_changes_that_a_role_may_make() -> None:
+    assert changes(frozenset({"research"})) == {("seed", "ready"), ("seed", "proposed"), ("seed", "rejected")}
+    assert changes(frozenset({"worker"})) == set()
+
+
+def test_a_refusal_names_no_move_that_has_no_command_of_its_own() -> None:
+    with pytest.raises(RefusedError) as error:
+        move("idea#7", "approve", "seed", "human")
+    assert error.value.fix == "piloop idea develop idea#7 or piloop idea park idea#7 or piloop idea reject idea#7"

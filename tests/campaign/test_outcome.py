@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +84,8 @@ def test_a_run_that_failed_may_have_left_a_keep_and_says_how() -> None:
 @pytest.mark.parametrize(
     ("facts", "detail"),
     [
+        ({"cancelled": True}, "cancelled"),
+        ({"stopped": True}, "the campaign stopped first"),
         ({"exit_status": 3}, "exited with status 3"),
         ({"exit_signal": 9}, "was killed by SIGKILL"),
         ({"exit_signal": 255}, "was killed by signal 255"),
@@ -119,6 +122,7 @@ LOST = run_outcome(RunFacts(lost=True))
         (STOPPED, 2, "ready"),
         (LOST, 0, "scheduled"),
         (LOST, 2, "scheduled"),
+        (msgspec.structs.replace(FINISHED, state="running"), 2, "scheduled"),
     ],
 )
 def test_idea_after(outcome: Outcome, attempts: int, status: str) -> None:
@@ -151,3 +155,16 @@ def test_an_idea_without_attempts_left_never_runs_again_by_itself(outcome: Outco
     status = idea_after(outcome, attempts=limit, limit=limit, status="scheduled")
     assert status == ("scheduled" if outcome.end is None else status)
     assert status != "ready"
+
+
+def test_what_is_not_known_of_an_end_says_nothing() -> None:
+    assert StartFacts() == StartFacts(
+        launched=True,
+        seconds=0.0,
+        tokens=None,
+        committed=False,
+        commented=False,
+        timed_out=False,
+        cancelled=False,
+        lost=False,
+    )

@@ -46,6 +46,15 @@ CASES: dict[str, tuple[list[ReadyIdea], list[OpenRun], dict[str, Any], list[tupl
     "a blocked idea waits, others go on": ([idea(1, blocked_by=(7,)), idea(2)], [], {}, [(2, "a")]),
     "one open run for an idea": ([idea(1), idea(2)], [worker("a", 1)], {}, [(2, "a")]),
     "the rotation goes on from earlier runs": ([idea(1), idea(2)], [], {"turn": 3}, [(1, "b"), (2, "a")]),
+    "each harness in its turn": (
+        [idea(1), idea(2), idea(3)], [], {"harnesses": ("a", "b", "c")}, [(1, "a"), (2, "b"), (3, "c")],
+    ),
+    "the next one after a full harness": (
+        [idea(1)], [worker("a")], {"harnesses": ("a", "b", "c"), "caps": {"a": 1}}, [(1, "b")],
+    ),
+    "what starts now takes one place each": (
+        [idea(1), idea(2), idea(3)], [], {"harnesses": ("a",), "caps": {"a": 2}}, [(1, "a"), (2, "a")],
+    ),
     "a full harness is passed over": ([idea(1)], [worker("a")], {"caps": {"a": 1}}, [(1, "b")]),
     "a cap counts every role": ([idea(1)], [research("a")], {"caps": {"a": 1}}, [(1, "b")]),
     "a cap counts what starts now": (
@@ -187,3 +196,8 @@ def test_any_so_many_runs_in_a_row_have_a_pinned_one_while_one_can_start(
     # What ran before may have been too long already: from the first one that starts now it holds.
     history = [False] * min(plain, every - 1) + started
     assert all(any(history[begin : begin + every]) for begin in range(len(history) - every + 1))
+
+
+def test_a_campaign_explores_only_when_it_is_told_to() -> None:
+    assert Exploring() == Exploring(every=0, plain=0, pinned=())
+    assert not Exploring().due(99)

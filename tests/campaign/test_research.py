@@ -17,6 +17,8 @@ from herdr.campaign.research import Backlog, PastSweep, may_look, shortage
         (4, 1, None, 1),
         (4, 2, None, 0),
         (0, 0, 2, 2),
+        (0, 0, 5, 5),
+        (0, 0, 7, 6),
         (2, 0, 2, 0),
         (0, 0, 0, 0),
     ],
@@ -35,6 +37,8 @@ CASES = {
     "the last one found something": ([GOOD], 0, 100, True),
     "one found nothing, nothing has run": ([BARREN], 0, 199, False),
     "after as long a rest as it took": ([BARREN], 0, 200, True),
+    "the rest is as long as it took, and not as late as it was": ([sweep(50, 150)], 0, 250, True),
+    "and no shorter": ([sweep(50, 150)], 0, 249, False),
     "or after two runs": ([BARREN], 2, 101, True),
     "one run is too few": ([BARREN], 1, 101, False),
     "two found nothing: three times as long": ([BARREN, BARREN], 0, 399, False),
@@ -59,3 +63,8 @@ def test_the_rest_doubles_and_so_do_the_runs(barren: int) -> None:
     assert not may_look(past, runs_since=step - 1, now=100)
     assert may_look(past, runs_since=step, now=100)
     assert may_look(past, runs_since=0, now=100 + (step - 1) * 100)
+
+
+def test_what_is_not_said_of_a_sweep_or_a_backlog() -> None:
+    assert not PastSweep(queued=0, finished=1, ideas=0).killed
+    assert Backlog(waiting=3) == Backlog(waiting=3, coming=0)

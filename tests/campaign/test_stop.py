@@ -15,9 +15,11 @@ REACHED: dict[str, tuple[dict[str, Any], Spend | None, dict[str, Any], list[str]
     "no value yet": ({"target": 0.9}, None, {}, []),
     "runs": ({"max_runs": 3}, None, {"runs": 3}, ["stop.max_runs=3"]),
     "hours": ({"max_hours": 1.5}, None, {"hours": 1.5}, ["stop.max_hours=1.5"]),
-    "tokens": ({"max_tokens": 10}, None, {"tokens": 11}, ["stop.max_tokens=10"]),
+    "tokens": ({"max_tokens": 10}, None, {"tokens": 10}, ["stop.max_tokens=10"]),
+    "fewer tokens": ({"max_tokens": 10}, None, {"tokens": 9}, []),
     "a plateau": ({"plateau": 2}, None, {"barren": 2}, ["stop.plateau=2"]),
     "spent": ({}, SPEND, {"spent": 50.0}, ["spend.limit=50"]),
+    "not all is spent": ({}, SPEND, {"spent": 49.99}, []),
     "not known what is spent": ({}, SPEND, {}, []),
     "two at once": (
         {"max_runs": 1, "plateau": 1}, None, {"runs": 1, "barren": 1}, ["stop.max_runs=1", "stop.plateau=1"],
@@ -33,8 +35,9 @@ def test_limits(stop: dict[str, Any], spend: Spend | None, progress: dict[str, A
 
 
 def test_a_target_of_a_metric_that_should_fall() -> None:
-    (limit,) = limits(Stop(target=10), None, "lower", Progress(value=9))
-    assert limit.reached
+    for value in (9, 10):
+        (limit,) = limits(Stop(target=10), None, "lower", Progress(value=value))
+        assert limit.reached
     (limit,) = limits(Stop(target=10), None, "lower", Progress(value=11))
     assert not limit.reached
 
@@ -57,6 +60,7 @@ DECISIONS: dict[str, tuple[list[Limit], list[str], str, tuple[str | None, tuple[
     "taken out of the file": ([], ["a"], "stopped", ("active", ())),
     "one of two taken out": ([limit("b")], ["a", "b"], "stopped", (None, ("a", "b"))),
     "no longer reached, but still in the file": ([limit("a", False)], ["a"], "stopped", (None, ("a",))),
+    "paused, and taken out of the file": ([], ["a"], "paused", (None, ("a",))),
     "paused by a person": ([limit("a")], [], "paused", (None, ())),
 }  # fmt: skip
 
@@ -71,3 +75,25 @@ def test_decide(
 
 def test_the_reason_names_only_what_is_new() -> None:
     assert decide([limit("a"), limit("b")], ["a"], state="active").reason == "because of b"
+
+
+def test_what_is_not_known_of_a_campaign_reaches_no_limit() -> None:
+    assert Progress() == Progress(value=None, runs=0, hours=0.0, tokens=0, barren=0, spent=None)
+    assert not Limit(key="a", reached=True, reason="x").hard
+
+
+def test_each_limit_says_how_far_the_campaign_is_and_only_money_is_hard() -> None:
+    stop = Stop(target=0.5, max_runs=3, max_hours=2, max_tokens=5000, plateau=4)
+    progress = Progress(value=0.5, runs=7, hours=2.25, tokens=6000, barren=5, spent=12.5)
+    found = limits(stop, SPEND, "higher", progress)
+    assert [limit.reason for limit in found] == [
+        "the head has reached the target of 0.5 ([stop] target = 0.5)",
+        "7 runs are done ([stop] max_runs = 3)",
+        "it ran for 2.2 hours ([stop] max_hours = 2)",
+        "its agents have used 6,000 tokens ([stop] max_tokens = 5000)",
+        "5 runs in a row gave no keep ([stop] plateau = 4)",
+        "12.50 of 50.00 US dollars are spent",
+    ]
+    assert [limit.key for limit in found if limit.hard] == ["spend.limit=50"]
+    (unknown,) = limits(Stop(), SPEND, "higher", Progress())
+    assert unknown.reason == "0.00 of 50.00 US dollars are spent"

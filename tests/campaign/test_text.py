@@ -47,6 +47,16 @@ def test_what_is_no_name_says_how_to_write_one(text: str, kinds: list[str]) -> N
     assert ("only the number" in caught.value.fix) is (len(kinds) == 1)
 
 
+def test_what_is_no_name_says_what_it_should_name() -> None:
+    for kinds, said in (
+        (["idea"], "an idea"),
+        (["note"], "a note"),
+        (["run", "idea", "agent"], "a run or an idea or an agent"),
+    ):
+        with pytest.raises(UsageError, match=f"does not name {said}$"):
+            parse_ref("?", kinds)
+
+
 @given(st.sampled_from(["idea", "run", "candidate", "worker"]), st.integers(1, 2**63 - 1))
 def test_what_is_printed_is_accepted(kind: str, number: int) -> None:
     assert parse_ref(ref(kind, number), ["comment", kind]) == (kind, number)

@@ -36,6 +36,7 @@ def verdict(
         ({"length": 100.0}, "discard", "no_change"),
         ({"length": 100.0, "seconds": 0.1}, "discard", "no_change"),
         ({"length": 100.0, "accuracy": 0.9}, "discard", "no_gain"),
+        ({"length": 100.0, "bar": {"length": 100.0}}, "discard", "no_gain"),
         ({"length": 100.1}, "discard", "no_gain"),
         ({"length": 99.999999999}, "keep", "gain"),
         ({"error": "exit status 1"}, "crash", "error"),
@@ -75,6 +76,20 @@ def test_every_configured_metric_must_be_there(missing: str) -> None:
         ({"length": 8011233.0, "bar": {**BAR, "length": 8011234.0}},
          "length 8011233 beats the bar's 8011234 by 1 (1.25e-05 %)"),
         ({"length": 12345678.0, "bar": None}, "length 12345678, and the bar has no score to beat"),
+        ({"length": 100.0, "accuracy": 0.9}, "length 100 only equals the bar"),
+        ({"length": 0.1, "accuracy": 0.9, "bar": {**BAR, "length": 0.1}}, "length 0.1 only equals the bar"),
+        # As many digits as tell the numbers apart, in few steps.
+        ({"length": 1.23456789, "bar": None}, "length 1.23457, and the bar has no score to beat"),
+        ({"length": 89.87654321}, "length 89.8765 beats the bar's 100 by 10.12 (10.1 %)"),
+        ({"length": 1.2345678912, "bar": {**BAR, "length": 1.2345679912}},
+         "length 1.23456789 beats the bar's 1.23456799 by 1e-07 (8.1e-06 %)"),
+        ({"length": 1.2345678901234, "bar": {**BAR, "length": 1.2345678911234}},
+         "length 1.23456789012 beats the bar's 1.23456789112 by 1e-09 (8.1e-08 %)"),
+        ({"length": 0.3, "bar": {**BAR, "length": 0.1 + 0.2}},
+         "length 0.29999999999999999 beats the bar's 0.30000000000000004 by 4e-17 (1.33e-14 %)"),
+        # Counts to their last digit, until nobody would read them any more.
+        ({"length": 999999999999999.0, "bar": None}, "length 999999999999999, and the bar has no score to beat"),
+        ({"length": 1e15, "bar": None}, "length 1e+15, and the bar has no score to beat"),
         ({"length": -1.0, "bar": {**BAR, "length": 0.0}}, "length -1 beats the bar's 0 by 1"),
         ({"length": -12.0, "bar": {**BAR, "length": -10.0}}, "length -12 beats the bar's -10 by 2 (20 %)"),
         ({"accuracy": 0.6},
@@ -125,6 +140,13 @@ def test_a_margin_means_the_decimals_that_were_written(
     guardrail = Metric(name="g", direction=direction, role="guardrail", margin=0.1)
     found = judge((LENGTH, guardrail), Scored(metrics={"length": 1.0, "g": value}), {"length": 2.0, "g": bar})
     assert found.verdict == word
+
+
+def test_a_metric_is_only_watched_unless_it_says_more_and_a_guardrail_may_not_fall_at_all() -> None:
+    assert (SECONDS.role, SECONDS.margin, SECONDS.floor) == ("watch", 0.0, None)
+    guardrail = Metric(name="g", direction="higher", role="guardrail")
+    found = judge((LENGTH, guardrail), Scored(metrics={"length": 1.0, "g": 0.9}), {"length": 2.0, "g": 1.0})
+    assert (found.verdict, found.rule) == ("interesting", "margin")
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -246,7 +246,7 @@ def test_prompt_says_what_became_of_the_text(
     store: Store,
     typed: Any,
     monkeypatch: pytest.MonkeyPatch,
-    state: str,
+    state: MessageState,
     detail: str | None,
     code: int,
     said: str,

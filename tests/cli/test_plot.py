@@ -29,8 +29,8 @@ def tried(store: Any, one_run: Any) -> Any:
     }
     ended |= {"state": "ended", "actor": "daemon"}
     for hour, tokens in ((1, 1_000_000), (2, None), (2, 500_000)):
-        row = {**ended, "ended_at": f"2026-01-01T0{hour}:00:00.000Z", "tokens_in": tokens, "tokens_cached": 0}
-        Agent.insert(store, **row)
+        at = f"2026-01-01T0{hour}:00:00.000Z"
+        Agent.insert(store, **ended, ended_at=at, tokens_in=tokens, tokens_cached=0)
     for number, (size, verdict, origin) in enumerate(
         ((6, "keep", "run"), (7, "discard", "run"), (9, None, "skipped"), (None, "crash", "run")), start=1
     ):

@@ -10,10 +10,17 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from herdr.ops.candidate.changing import ImportCommit
+from herdr.ops.idea.filing import AddIdea, PlantSeed
+from herdr.ops.idea.moving import ApproveIdea, MoveIdea, ParkIdea, RejectIdea
+from herdr.ops.project import ResumeProject
+from herdr.ops.run import CancelRun
 
 from .conftest import Campaign, wait_until
 
@@ -172,9 +179,9 @@ class Player:
 
     def play(self) -> None:
         self._file()
-        self.campaign.start()
-        while self._open() or self._runnable():
-            self.campaign.ask("project.resume")
+        self.campaign.up()
+        while any(self._open()) or self._runnable():
+            self.campaign.ask(ResumeProject())
             self._until(self._all_wait, "all that can start waits for leave")
             self.campaign.set_project(state="paused")
             self._act()
@@ -182,10 +189,10 @@ class Player:
             self.plan.chance.shuffle(runs)
             for run in runs:
                 self._let_go(f"SELECT worktree FROM runs WHERE id = {run} AND cancel_requested = 0")
-                self._until(lambda run=run: self._is_settled(run), f"run#{run} is settled")
+                self._until(partial(self._is_settled, run), f"run#{run} is settled")
             for sweep in sweeps:
                 self._let_go(f"SELECT worktree FROM sweeps WHERE id = {sweep}")
-                self._until(lambda sweep=sweep: self._is_over(sweep), f"sweep#{sweep} is over")
+                self._until(partial(self._is_over, sweep), f"sweep#{sweep} is over")
         assert not self.acts, "a person did all that was planned"
 
     # --- ideas and people ------------------------------------------------------------------------------------
@@ -199,35 +206,35 @@ class Player:
         (root.parent / "elsewhere" / "note.txt").write_text("from elsewhere\n")
         for words in (("add", "note.txt"), ("commit", "-q", "-m", "elsewhere")):
             campaign.git("-C", str(root.parent / "elsewhere"), *words)
-        campaign.ask("candidate.import", commit="elsewhere")
+        campaign.ask(ImportCommit(commit="elsewhere"))
         for idea in plan.ideas:
             if idea.how == "seed":
-                campaign.ask("idea.seed", hunch=f"{idea.title}\n{idea.order}", provenance="a talk")
+                campaign.ask(PlantSeed(hunch=f"{idea.title}\n{idea.order}", provenance="a talk"))
             else:
-                campaign.ask("idea.add", title=idea.title, plan=idea.order, **idea.options)
+                campaign.ask(AddIdea(title=idea.title, plan=idea.order, **idea.options))
         self.acts = [
-            (lambda: True, lambda: self._ask("idea.approve", plan.approved)),
-            (lambda: True, lambda: self._ask("idea.reject", plan.refused)),
-            (lambda: self._works(plan.parked), lambda: self._ask("idea.park", plan.parked)),
+            (lambda: True, lambda: self._move(ApproveIdea, plan.approved)),
+            (lambda: True, lambda: self._move(RejectIdea, plan.refused)),
+            (lambda: self._works(plan.parked), lambda: self._move(ParkIdea, plan.parked)),
             (lambda: self._works(plan.cancelled), self._cancel),
             (lambda: self.campaign.status(plan.first) == "done", self._sharpen),
         ]
 
-    def _ask(self, operation: str, idea: int) -> None:
-        self.campaign.ask(operation, idea=f"idea#{idea}", reason="so we decided")
+    def _move(self, kind: type[MoveIdea], idea: int) -> None:
+        self.campaign.ask(kind(idea=f"idea#{idea}", reason="so we decided"))
 
     def _works(self, idea: int) -> bool:
         sql = "SELECT 1 FROM runs WHERE idea_id = ? AND state = 'running'"
         return bool(self.campaign.value(sql, idea))
 
     def _cancel(self) -> None:
-        self.campaign.ask("run.cancel", run=f"run#{self.campaign.run_of(self.plan.cancelled).id}")
+        self.campaign.ask(CancelRun(run=f"run#{self.campaign.run_of(self.plan.cancelled).id}"))
 
     def _sharpen(self) -> None:
         """A sharper version of an idea that ran already: that one keeps everything."""
         title, part = "sharper at last", f"add parts/{self.sharper}.txt=1 sharper"
-        options = {"supersedes": [f"idea#{self.plan.first}"], "priority": 0}
-        self.campaign.ask("idea.add", title=title, plan=f"DO {WAIT}\nDO {part}", **options)
+        first = (f"idea#{self.plan.first}",)
+        self.campaign.ask(AddIdea(title=title, plan=f"DO {WAIT}\nDO {part}", supersedes=first, priority=0))
 
     def _act(self) -> None:
         for one in list(self.acts):
@@ -241,12 +248,12 @@ class Player:
     def _until(self, condition: Callable[[], Any], what: str) -> None:
         wait_until(condition, what, self.seconds)
 
-    def _open(self) -> tuple[list[int], list[int]] | tuple[()]:
+    def _open(self) -> tuple[list[int], list[int]]:
         """The runs and the sweeps that are not over."""
         runs = [row[0] for row in self.campaign.rows("SELECT id FROM runs WHERE settled_at IS NULL ORDER BY id")]
         over = "state NOT IN ('queued', 'running') AND worktree IS NULL"
         sweeps = [row[0] for row in self.campaign.rows(f"SELECT id FROM sweeps WHERE NOT ({over}) ORDER BY id")]
-        return (runs, sweeps) if runs or sweeps else ()
+        return runs, sweeps
 
     def _runnable(self) -> int:
         """How many ideas wait for nothing but a slot."""
@@ -261,7 +268,7 @@ class Player:
     def _all_wait(self) -> bool:
         """Whether nothing more will start: what is open waits for leave, and all that could start has."""
         if self.campaign.value("SELECT held_since FROM projects"):
-            self.campaign.ask("project.resume")
+            self.campaign.ask(ResumeProject())
             return False
         runs, sweeps = self._open() or ([], [])
         if self._runnable() and len(runs) < SLOTS:

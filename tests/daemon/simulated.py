@@ -7,7 +7,6 @@ before any of its transactions.
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from herdr.daemon.runs.supervisor import Ending
 from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.scheduler import queue_runs
 from herdr.home import Home
-from herdr.ops.core import Context, run
+from herdr.ops.core import A, Context, Request, run
 from herdr.runtime.api import Exit
 from herdr.store.connection import Store, open_store
 from herdr.store.rows import Agent, Candidate, Comment, Evaluator, Project, Run, Sweep, fetch, get
@@ -103,7 +102,7 @@ class Simulated:
     def _start(self) -> Mortal:
         store = open_store(self.home.database, mode="daemon", actor="daemon")
         app = Mortal(self.home, store, None, None)  # type: ignore[arg-type]
-        fleet = Fleet(app.project(1), CONFIG, None, None)  # type: ignore[arg-type]
+        fleet = Fleet(app.project(1), CONFIG, None, None, None)  # type: ignore[arg-type]
         fleet.rotation = ("made-up",)
         app.fleets[1] = fleet
         return app
@@ -116,7 +115,7 @@ class Simulated:
     def fleet(self) -> Fleet:
         return self.app.fleets[1]
 
-    def rows(self, sql: str, *args: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *args: object) -> list[Any]:
         return self.person.execute(sql, args).fetchall()
 
     def runs(self, where: str) -> list[int]:
@@ -124,14 +123,14 @@ class Simulated:
 
     # --- people and research ---------------------------------------------------------------------------------
 
-    def ask(self, operation: str, **arguments: object) -> Any:
+    def ask(self, request: Request[A]) -> A:
         context = Context(conn=self.person, home=self.home, actor="human", cwd=self.root)
-        return run(context, operation, arguments)
+        return run(context, request)
 
-    def ask_as_research(self, operation: str, **arguments: object) -> Any:
+    def ask_as_research(self, request: Request[A]) -> A:
         agent = get(self.person, Agent, 1)
         context = Context(conn=self.person, home=self.home, actor=agent.name, cwd=self.root, agent=agent)
-        return run(context, operation, arguments)
+        return run(context, request)
 
     # --- the daemon ------------------------------------------------------------------------------------------
 
@@ -181,5 +180,6 @@ def _ending(how: How) -> Ending:
     if how == "failed":
         return Ending(exit=Exit(status=3))
     if how in ("timed_out", "lost", "cancelled"):
-        return Ending(**{how: True})
+        ended: dict[str, Any] = {how: True}
+        return Ending(**ended)
     return Ending(exit=Exit(status=0))

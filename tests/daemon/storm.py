@@ -82,7 +82,7 @@ class Storm:
     def kill_daemon(self, times: int) -> None:
         """Kill -9 the daemon at random moments of its work; it always comes back."""
         for _ in range(times):
-            self.campaign.start(**self.env)
+            self.campaign.up(**self.env)
             until = time.monotonic() + self.random.uniform(0.3, 3.0)
             while time.monotonic() < until:
                 self.prompt_listeners()
@@ -93,7 +93,7 @@ class Storm:
 
     def kill_tmux(self, times: int) -> None:
         """Kill -9 the tmux server under a running daemon, each time while agents live in it."""
-        self.campaign.start(**self.env)
+        self.campaign.up(**self.env)
         for _ in range(times):
             if self.unsettled() < 2:
                 self.add_ideas(5)
@@ -107,7 +107,7 @@ class Storm:
 
     def finish(self, seconds: float = 120.0) -> None:
         """Let the campaign come to its end."""
-        self.campaign.start(**self.env)
+        self.campaign.up(**self.env)
 
         def over() -> bool:
             self.prompt_listeners()
@@ -176,7 +176,9 @@ class Storm:
         marks = ", ".join("?" for _ in FACTS)
         sql = f"SELECT id FROM events WHERE id >= ? AND kind IN ({marks})"
         facts = {row[0] for row in self.campaign.rows(sql, first, *FACTS)}
-        told = [int(re.match(r"\d+", line)[0]) for line in Path(self.env["FACTS_LOG"]).read_text().splitlines()]
+        told = [
+            int(re.findall(r"^\d+", line)[0]) for line in Path(self.env["FACTS_LOG"]).read_text().splitlines()
+        ]
         # A baseline's head and a candidate without a run are facts of nobody's run.
         missing = facts - set(told)
         assert not missing, missing

@@ -19,6 +19,13 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from herdr.campaign.moves import MOVES
 from herdr.contract.words import IdeaStatus
 from herdr.errors import HerdrError
+from herdr.ops.core import A, Request
+from herdr.ops.idea.editing import PrioritiseIdea
+from herdr.ops.idea.filing import AddIdea, DevelopSeed, PlantSeed
+from herdr.ops.idea.linking import LinkChange, LinkIdea, UnlinkIdea
+from herdr.ops.idea.moving import ApproveIdea, MoveIdea, ParkIdea, ReadyIdea, RejectIdea
+from herdr.ops.project import PauseProject, ResumeProject
+from herdr.ops.run import CancelRun, RequeueRun
 
 from .simulated import ATTEMPTS, How, KilledError, Simulated, make_database
 
@@ -43,6 +50,21 @@ DATABASE: list[Path] = []
 EXAMPLES = int(os.environ.get("ORDER_EXAMPLES", "60"))
 
 
+#: How people and research ask for a move.
+ASKED: dict[str, type[MoveIdea]] = {
+    "approve": ApproveIdea,
+    "park": ParkIdea,
+    "reject": RejectIdea,
+    "ready": ReadyIdea,
+    "reopen": ReadyIdea,
+}
+
+
+def developed(idea: int, *, proposed: bool) -> DevelopSeed:
+    name, so = f"idea#{idea}", "so"
+    return DevelopSeed(idea=name, hypothesis=so, evidence=so, check=so, metric=so, effect=so, proposed=proposed)
+
+
 class AnyOrder(RuleBasedStateMachine):
     """People and research ask, the daemon looks, agents end, the daemon is killed and comes back."""
 
@@ -63,12 +85,13 @@ class AnyOrder(RuleBasedStateMachine):
 
     # --- people and research ---------------------------------------------------------------------------------
 
-    def _ask(self, operation: str, *, research: bool = False, **arguments: Any) -> Any:
+    def _ask(self, request: Request[A], *, research: bool = False) -> A | None:
         """Ask; what is refused changes nothing."""
         before = self.campaign.rows("SELECT max(id) FROM events")[0][0]
         try:
-            asked = self.campaign.ask_as_research if research else self.campaign.ask
-            return asked(operation, **arguments)
+            if research:
+                return self.campaign.ask_as_research(request)
+            return self.campaign.ask(request)
         except HerdrError:
             assert self.campaign.rows("SELECT max(id) FROM events")[0][0] == before
             return None
@@ -86,12 +109,19 @@ class AnyOrder(RuleBasedStateMachine):
         research=st.booleans(),
     )
     def add(self, links: Any, priority: int, proposed: bool, base: str | None, research: bool) -> Any:
-        linked = {
-            kind: [f"idea#{idea}" for one, idea in links if one == kind] for kind in ("after", "supersedes")
-        }
-        values = {"title": self._title(), "priority": priority, "proposed": proposed, "base": base, **linked}
-        filed = self._ask("idea.add", research=research, **values)
-        return int(filed["ref"].partition("#")[2]) if filed else multiple()
+        after, supersedes = (
+            tuple(f"idea#{idea}" for one, idea in links if one == kind) for kind in ("after", "supersedes")
+        )
+        idea = AddIdea(
+            title=self._title(),
+            priority=priority,
+            proposed=proposed,
+            base=base,
+            after=after,
+            supersedes=supersedes,
+        )
+        filed = self._ask(idea, research=research)
+        return int(filed.ref.partition("#")[2]) if filed else multiple()
 
     @initialize(target=ideas)
     def begin(self) -> Any:
@@ -101,14 +131,14 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(target=ideas, research=st.booleans())
     def seed(self, research: bool) -> Any:
-        filed = self._ask("idea.seed", research=research, hunch=self._title(), provenance="candidate#1")
-        return int(filed["ref"].partition("#")[2]) if filed else multiple()
+        filed = self._ask(PlantSeed(hunch=self._title(), provenance="candidate#1"), research=research)
+        return int(filed.ref.partition("#")[2]) if filed else multiple()
 
     @rule(
         idea=ideas, how=st.sampled_from(["approve", "park", "reject", "ready", "ready"]), research=st.booleans()
     )
     def move(self, idea: int, how: str, research: bool) -> None:
-        self._ask(f"idea.{how}", research=research, idea=f"idea#{idea}", reason="because")
+        self._ask(ASKED[how](idea=f"idea#{idea}", reason="because"), research=research)
 
     @rule(pick=PICK, choice=st.integers(0, 11), status=st.sampled_from(sorted(COMMANDS)), research=st.booleans())
     def legal_move(self, pick: int, choice: int, status: str, research: bool) -> None:
@@ -125,21 +155,22 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(idea=ideas, research=st.booleans(), proposed=st.booleans())
     def develop(self, idea: int, research: bool, proposed: bool) -> None:
-        found = dict.fromkeys(("hypothesis", "evidence", "check", "metric", "effect"), "so")
-        self._ask("idea.develop", research=research, idea=f"idea#{idea}", proposed=proposed, **found)
+        self._ask(developed(idea, proposed=proposed), research=research)
 
     @rule(
         idea=ideas,
         other=ideas,
-        how=st.sampled_from(["link", "unlink"]),
+        how=st.sampled_from([LinkIdea, UnlinkIdea]),
         kind=st.sampled_from(["after", "supersedes"]),
     )
-    def link(self, idea: int, other: int, how: str, kind: str) -> None:
-        self._ask(f"idea.{how}", idea=f"idea#{idea}", **{kind: [f"idea#{other}"]})
+    def link(self, idea: int, other: int, how: type[LinkChange], kind: str) -> None:
+        names = (f"idea#{other}",)
+        after, supersedes = (names, ()) if kind == "after" else ((), names)
+        self._ask(how(idea=f"idea#{idea}", after=after, supersedes=supersedes))
 
     @rule(idea=ideas, priority=st.integers(0, 4))
     def prioritise(self, idea: int, priority: int) -> None:
-        self._ask("idea.priority", idea=f"idea#{idea}", priority=priority)
+        self._ask(PrioritiseIdea(idea=f"idea#{idea}", priority=priority))
 
     @rule(pick=PICK)
     def requeue(self, pick: int) -> None:
@@ -147,18 +178,18 @@ class AnyOrder(RuleBasedStateMachine):
         if runs:
             run = runs[pick % len(runs)]
             counted = self.campaign.rows("SELECT idea_id, counts FROM runs WHERE id = ?", run)[0]
-            if self._ask("run.requeue", run=f"run#{run}") is not None:
+            if self._ask(RequeueRun(run=f"run#{run}")) is not None:
                 self.attempts[counted[0]] -= counted[1]
 
     @rule(pick=PICK)
     def cancel(self, pick: int) -> None:
         runs = self.campaign.runs("state IN ('queued', 'running')")
         if runs:
-            self._ask("run.cancel", run=f"run#{runs[pick % len(runs)]}", reason="because")
+            self._ask(CancelRun(run=f"run#{runs[pick % len(runs)]}", reason="because"))
 
-    @rule(how=st.sampled_from(["pause", "resume", "resume"]))
-    def pause(self, how: str) -> None:
-        self._ask(f"project.{how}")
+    @rule(how=st.sampled_from([PauseProject, ResumeProject, ResumeProject]))
+    def pause(self, how: type[PauseProject | ResumeProject]) -> None:
+        self._ask(how())
 
     # --- the daemon and its agents ---------------------------------------------------------------------------
 
@@ -324,18 +355,15 @@ def test_the_rules_hold_in_any_order(tmp_path: Path) -> None:
     assert {status for move in SEEN for status in move[:2]} == STATUSES
 
 
-FOUND = dict.fromkeys(("hypothesis", "evidence", "check", "metric", "effect"), "so")
-
-
 def brought_to(campaign: Simulated, status: str, *, hunch: bool) -> int:
     """A new idea in this status; `hunch`: one that was a seed and never developed."""
     if hunch or status == "seed":
-        filed = campaign.ask("idea.seed", hunch="a hunch", provenance="candidate#1")
+        filed = campaign.ask(PlantSeed(hunch="a hunch", provenance="candidate#1"))
     else:
-        filed = campaign.ask("idea.add", title="an idea", proposed=status == "proposed")
-    idea = int(filed["ref"].partition("#")[2])
+        filed = campaign.ask(AddIdea(title="an idea", proposed=status == "proposed"))
+    idea = int(filed.ref.partition("#")[2])
     if status in ("parked", "rejected"):
-        campaign.ask(f"idea.{'park' if status == 'parked' else 'reject'}", idea=f"idea#{idea}")
+        campaign.ask((ParkIdea if status == "parked" else RejectIdea)(idea=f"idea#{idea}"))
     if status in ("scheduled", "done"):
         campaign.look()
         campaign.launch(1)
@@ -349,17 +377,18 @@ def moved(campaign: Simulated, idea: int, name: str, role: str) -> None:
     """Make a move as who makes it does."""
     ask = campaign.ask_as_research if role == "research" else campaign.ask
     if name in ("develop", "propose"):
-        ask("idea.develop", idea=f"idea#{idea}", proposed=name == "propose", **FOUND)
+        ask(developed(idea, proposed=name == "propose"))
     elif name == "supersede":
-        campaign.ask("idea.add", title="the sharper one", supersedes=[f"idea#{idea}"], priority=4)
+        campaign.ask(AddIdea(title="the sharper one", supersedes=(f"idea#{idea}",), priority=4))
         campaign.look()
     elif name == "schedule":
         campaign.look()
     elif role == "daemon":
-        campaign.end(1, {"retry": "failed", "finish": "finding", "park": "cancelled"}[name])
+        how: dict[str, How] = {"retry": "failed", "finish": "finding", "park": "cancelled"}
+        campaign.end(1, how[name])
         campaign.settle(1)
     else:
-        ask(f"idea.{'ready' if name == 'reopen' else name}", idea=f"idea#{idea}", reason="because")
+        ask(ASKED[name](idea=f"idea#{idea}", reason="because"))
 
 
 MADE = [

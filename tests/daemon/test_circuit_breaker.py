@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 
 HELD = "SELECT held_since FROM projects"
@@ -13,7 +15,7 @@ def held(campaign: Campaign) -> int:
     campaign.configure(slots=1)
     campaign.register()
     dead = campaign.idea("dead", "exit 3", priority=0)
-    campaign.start()
+    campaign.up()
     campaign.wait(HELD)
     return dead
 
@@ -37,7 +39,7 @@ def test_three_failed_starts_hold_the_project_and_tell_a_person_once(campaign: C
     # The first attempt is used up, the second waits; so does everybody else.
     assert (campaign.status(dead), campaign.status(other)) == ("ready", "ready")
     campaign.kill()
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT count(*) = 2 FROM events WHERE kind = 'daemon.started'")
     wait_until(lambda: campaign.value("SELECT count(*) FROM events WHERE kind = 'launching.held'") == 1, "held")
     assert campaign.value(ESCALATIONS) == 1
@@ -62,7 +64,7 @@ def test_launching_goes_on_by_itself_when_the_failures_have_aged(campaign: Campa
 def test_a_person_resumes_it_at_once_and_three_more_failures_hold_it_again(campaign: Campaign) -> None:
     dead = held(campaign)
     campaign.settled()
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.settled(2)
     assert campaign.status(dead) == "parked"
     campaign.wait(HELD)
@@ -75,7 +77,7 @@ def test_a_start_again_waits_in_the_queue_while_launching_is_held(campaign: Camp
     campaign.set_project(state="paused")
     ideas = [campaign.idea(f"dead {n}", "exit 3") for n in range(3)]
     campaign.set_project(state="active")
-    campaign.start()
+    campaign.up()
     campaign.wait(HELD)
     wait_until(lambda: campaign.value("SELECT count(*) FROM agents WHERE state <> 'ended'") == 0, "none lives")
     agents = campaign.value("SELECT count(*) FROM agents")
@@ -89,7 +91,7 @@ def test_a_start_again_waits_in_the_queue_while_launching_is_held(campaign: Camp
 
 def test_a_comment_makes_it_a_real_start(campaign: Campaign) -> None:
     campaign.idea("talker", "piloop comment|add|run#1|--kind|note|I am here", "exit 3")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert campaign.value("SELECT count(*) FROM agents WHERE run_id = 1") == 1
     assert campaign.value("SELECT end_cause FROM runs WHERE id = 1") == "process_error"

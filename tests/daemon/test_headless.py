@@ -74,7 +74,7 @@ def log_of(campaign: Campaign, agent: int = 1) -> str:
 
 def test_ideas_are_tried_without_tmux_and_what_agents_print_is_kept(background: Campaign) -> None:
     first = background.idea("two", "say working on it", "commit number=2 two")
-    background.start()
+    background.up()
     background.settled()
     second = background.idea("three", "commit number=3 three", "write number.txt 4")
     background.settled(2)
@@ -94,7 +94,7 @@ def test_ideas_are_tried_without_tmux_and_what_agents_print_is_kept(background: 
 
 def test_an_agent_works_as_long_as_it_lives(background: Campaign) -> None:
     background.idea("patient", "wait go", "commit number=2 two")
-    background.start()
+    background.up()
     background.wait("SELECT 1 FROM agents WHERE ready_at IS NOT NULL AND state = 'busy'")
     go(background)
     background.settled()
@@ -104,11 +104,11 @@ def test_an_agent_works_as_long_as_it_lives(background: Campaign) -> None:
 
 def test_a_daemon_killed_under_a_working_agent_takes_it_up_again(background: Campaign) -> None:
     background.idea("patient", "wait go", "commit number=2 two", "write number.txt 3")
-    background.start()
+    background.up()
     at_work(background)
     background.wait("SELECT 1 FROM agents WHERE ready_at IS NOT NULL")
     background.kill()
-    background.start()
+    background.up()
     background.wait("SELECT 1 FROM events WHERE kind = 'agent.adopted'")
     go(background)
     background.settled()
@@ -120,12 +120,12 @@ def test_a_daemon_killed_under_a_working_agent_takes_it_up_again(background: Cam
 
 def test_what_ended_while_the_daemon_was_dead_is_taken_up(background: Campaign) -> None:
     background.idea("patient", "wait go", "commit number=2 two", "exit 4")
-    background.start()
+    background.up()
     at_work(background)
     background.kill()
     go(background)
     wait_until(lambda: list(background.home.root.glob("agents/1/exit.json")), "the agent has ended")
-    background.start()
+    background.up()
     background.settled()
     assert ends(background)[0] == ("failed", "process_error", 0)
     assert background.value("SELECT exit_status FROM agents WHERE id = 1") == 4
@@ -146,7 +146,7 @@ def test_a_daemon_killed_at_random_moments(background: Campaign) -> None:
 
 def test_a_lost_agent_gives_its_run_back_to_the_queue(background: Campaign) -> None:
     background.idea("survivor", "commit number=2 two", "first 1 sleep 1000", "commit number=3 three")
-    background.start()
+    background.up()
     wait_until(lambda: any("committed" in line for line in background.said()), "the first commit")
     wrapper = json.loads((background.home.agent_dir(1) / "pid.json").read_text())["wrapper"]["pid"]
     os.kill(wrapper, signal.SIGKILL)
@@ -160,7 +160,7 @@ def test_a_run_that_is_too_slow_is_ended_with_all_its_processes_and_not_warned(b
     configure(background, timeout=3, top="attempts = 1")
     background.register()
     background.idea("slow", "spawn sleep 1000", "commit number=2 two", "write number.txt 3", "sleep 1000")
-    background.start()
+    background.up()
     background.settled()
     assert ends(background) == [("timed_out", "timed_out", 0)]
     assert background.value("SELECT count(*) FROM messages WHERE kind <> 'brief'") == 0
@@ -171,7 +171,7 @@ def test_a_run_that_is_too_slow_is_ended_with_all_its_processes_and_not_warned(b
 
 def test_a_cancelled_run_ends_and_its_idea_is_set_aside(background: Campaign) -> None:
     idea = background.idea("endless", "commit number=2 two", "sleep 1000")
-    background.start()
+    background.up()
     wait_until(lambda: any("committed" in line for line in background.said()), "the agent works")
     background.cancel(1)
     background.settled()
@@ -195,7 +195,7 @@ def test_the_third_failed_start_fails_the_run_and_each_has_a_cause(
     configure(background, harness=harness, top="attempts = 1")
     background.register()
     idea = background.idea("dead")
-    background.start()
+    background.up()
     background.settled()
     assert ends(background) == [("failed", "start_failed", 3)]
     assert background.status(idea) == "parked"
@@ -208,7 +208,7 @@ def test_text_is_refused_and_the_next_brief_carries_the_comment(
     background: Campaign, typed: Callable[..., Typed]
 ) -> None:
     background.idea("deaf", "wait go", "commit number=0 zero", "exit 4")
-    background.start()
+    background.up()
     at_work(background)
     done = typed("piloop", "prompt", "worker#1", "can you hear me")
     assert done.code != 0
@@ -234,7 +234,7 @@ def test_commands_know_that_agents_run_in_the_background(
     background.idea("shown", "say look here", "wait go", "commit number=2 two")
     with monkeypatch.context() as machine:
         machine.setenv("PATH", without_tmux(background.root.parent / "bin"))
-        background.start()
+        background.up()
         at_work(background)
         up = typed("herdr", "up")
         assert up.code == 0, up.err
@@ -283,7 +283,7 @@ def test_another_runtime_is_taken_up_once_no_agent_lives(background: Campaign) -
     configure(background, runtime="herdr")
     background.register()
     background.idea("in a pane", "wait go", "commit number=2 two")
-    background.start()
+    background.up()
     at_work(background)
     configure(background)
     why = background.wait("SELECT config_error FROM projects WHERE config_error IS NOT NULL")
@@ -305,14 +305,14 @@ def test_down_keeps_the_agents_or_gives_their_runs_back(
     background: Campaign, how: signal.Signals, state: str, agents: int
 ) -> None:
     background.idea("long", "wait go", "commit number=2 two")
-    background.start()
+    background.up()
     at_work(background)
-    background.stop(how)
+    background.down(how)
     assert background.value("SELECT state FROM runs") == state
     assert background.value("SELECT count(*) FROM agents WHERE state <> 'ended'") == agents
     assert bool(leftovers(background)) == bool(agents)
     go(background)
-    background.start()
+    background.up()
     background.settled()
     assert background.verdicts() == [("two", "keep", "gain")]
     assert background.value("SELECT count(*) FROM runs") == 1

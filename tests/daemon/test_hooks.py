@@ -51,10 +51,10 @@ def plugin(campaign: Campaign, code: str) -> dict[str, str]:
 
 
 def test_ideas_from_outside_are_taken_in_once_and_run(campaign: Campaign) -> None:
-    campaign.start(**plugin(campaign, COLLECTS))
+    campaign.up(**plugin(campaign, COLLECTS))
     campaign.settled()
     campaign.kill()
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT count(*) = 2 FROM events WHERE kind = 'daemon.started'")
     assert campaign.verdicts() == [("three", "keep", "gain")]
     rows = campaign.rows("SELECT title, source, outside_key FROM ideas")
@@ -64,7 +64,7 @@ def test_ideas_from_outside_are_taken_in_once_and_run(campaign: Campaign) -> Non
 def test_a_refused_claim_starts_nothing_and_sets_the_idea_aside(campaign: Campaign) -> None:
     campaign.idea("forbidden", "commit number=9 nine")
     campaign.idea("allowed", "commit number=2 two")
-    campaign.start(**plugin(campaign, REFUSES))
+    campaign.up(**plugin(campaign, REFUSES))
     campaign.settled(2)
     assert campaign.verdicts() == [("two", "keep", "gain")]
     assert campaign.status(1) == "parked"
@@ -74,7 +74,7 @@ def test_a_refused_claim_starts_nothing_and_sets_the_idea_aside(campaign: Campai
 
 def test_a_claim_that_cannot_be_answered_is_asked_again(campaign: Campaign) -> None:
     idea = campaign.idea("patient", "commit number=2 two")
-    campaign.start(**plugin(campaign, FAILS_FIRST))
+    campaign.up(**plugin(campaign, FAILS_FIRST))
     campaign.settled()
     assert campaign.status(idea) == "done"
     assert campaign.value("SELECT failed_starts FROM runs") == 0
@@ -84,13 +84,13 @@ def test_a_claim_that_cannot_be_answered_is_asked_again(campaign: Campaign) -> N
 
 def test_a_plugin_may_score_elsewhere(campaign: Campaign) -> None:
     campaign.idea("two", "commit number=2 two")
-    campaign.start(**plugin(campaign, EVALUATES))
+    campaign.up(**plugin(campaign, EVALUATES))
     campaign.settled()
     assert '"score":200.0' in campaign.value("SELECT metrics FROM measurements ORDER BY id DESC")
 
 
 def test_a_plugin_may_add_to_briefs(campaign: Campaign) -> None:
     campaign.idea("two", "commit number=2 two")
-    campaign.start(**plugin(campaign, ADDS_A_SECTION))
+    campaign.up(**plugin(campaign, ADDS_A_SECTION))
     campaign.settled()
     assert campaign.value("SELECT brief FROM runs").endswith("## House rules\n\nfor worker#1\n")

@@ -22,7 +22,7 @@ def test_a_chain_runs_one_after_the_other_each_from_the_head_of_then(campaign: C
     link(campaign, last, "after", middle)
     link(campaign, middle, "after", first)
     campaign.set_project(state="active")
-    campaign.start()
+    campaign.up()
     campaign.settled(3)
     assert order(campaign) == [first, middle, last]
     assert campaign.verdicts() == [("two", "keep", "gain"), ("three", "keep", "gain"), ("four", "keep", "gain")]
@@ -33,7 +33,7 @@ def test_a_chain_runs_one_after_the_other_each_from_the_head_of_then(campaign: C
 
 def test_a_superseded_idea_that_never_ran_is_rejected_and_one_that_ran_is_not(campaign: Campaign) -> None:
     ran = campaign.idea("ran", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     campaign.set_project(state="paused")
     plain = campaign.idea("plain", "commit number=3 three")
@@ -56,7 +56,7 @@ def test_a_person_who_takes_up_a_superseded_idea_again_has_the_last_word(campaig
     campaign.set_project(state="paused")
     plain, sharp = campaign.idea("plain", "commit number=2 two"), campaign.idea("sharp", status="proposed")
     link(campaign, sharp, "supersedes", plain)
-    campaign.start()
+    campaign.up()
     wait_until(lambda: campaign.status(plain) == "rejected", "it is rejected")
     campaign.store.execute("UPDATE ideas SET status = 'ready', actor = 'human' WHERE id = ?", (plain,))
     campaign.set_project(state="active")
@@ -69,7 +69,7 @@ def test_a_prerequisite_that_was_parked_is_raised_once(campaign: Campaign) -> No
     lost = campaign.idea("lost", status="parked")
     waiting = campaign.idea("waiting", "commit number=2 two")
     link(campaign, waiting, "after", lost)
-    campaign.start()
+    campaign.up()
     inbox = "SELECT count(*) FROM comments WHERE priority IS NOT NULL AND target_kind = 'idea' AND target_id = ?"
     campaign.wait(inbox, waiting)
     campaign.set_project(state="active")
@@ -96,7 +96,7 @@ def test_at_least_one_run_in_so_many_starts_from_a_pinned_idea(campaign: Campaig
     (campaign.root / "piloop.toml").write_text(text)
     campaign.register()
     plains = [campaign.idea(f"plain {n}", f"commit number=1.{n} p{n}", priority=0) for n in (1, 2)]
-    campaign.start()
+    campaign.up()
     # Whether a run is a branch is known when it is queued, so the head has to have moved away by then.
     campaign.settled(2)
     campaign.set_project(state="paused")

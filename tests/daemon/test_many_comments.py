@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from herdr.contract.words import CommentKind
+
 from .conftest import Campaign, wait_until
 
 COMPOSER = Path(__file__).with_name("composer.py")
@@ -81,7 +83,7 @@ def listening(unregistered: Campaign) -> Campaign:
     campaign.root.joinpath("piloop.toml").write_text(text.replace('["scripted"]', '["composer"]'))
     campaign.register()
     campaign.idea("listens")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM messages WHERE kind = 'brief' AND state = 'received'")
     return campaign
 
@@ -91,19 +93,20 @@ def test_each_arrives_once_at_most_in_order_and_only_as_text(listening: Campaign
     campaign, written = listening, bodies(COMMENTS)
     ids = []
     for number, body in enumerate(written):
-        kind = ("note", "finding", "decision")[number % 3]
+        kinds: tuple[CommentKind, ...] = ("note", "finding", "decision")
+        kind = kinds[number % 3]
         ids.append(campaign.comment(("idea", 1) if number % 2 else ("run", 1), body, kind=kind))
         if number % BURST == 0:
             wait_until(lambda: open_messages(campaign) < BURST, "most have arrived", LIMIT)
         if number == COMMENTS // 2:
             # One may be under way: it is never typed again, whatever became of it.
             campaign.kill()
-            campaign.start()
+            campaign.up()
     count = "SELECT count(*) FROM messages WHERE kind = 'comment' AND state NOT IN ('queued', 'typed')"
     campaign.wait(f"SELECT ({count}) = ?", COMMENTS, seconds=LIMIT)
 
-    kinds = {kind for kind, _ in log_of(campaign)}
-    assert kinds == {"message"}, "something was run, taken as a command or as a key of a menu"
+    said = {kind for kind, _ in log_of(campaign)}
+    assert said == {"message"}, "something was run, taken as a command or as a key of a menu"
     assert not list(campaign.root.parent.rglob("pwned"))
     brief, *arrived = [text for _, text in log_of(campaign)]
     assert "brief" in brief

@@ -47,7 +47,7 @@ NO_ERROR = "SELECT 1 FROM projects WHERE config_error IS NULL"
 
 def test_another_socket_waits_for_the_agents_and_reverting_recovers(campaign: Campaign) -> None:
     campaign.idea("one", "wait go", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     before = at_work(campaign)
     campaign.configure(more=OTHER)
     assert "[tmux] socket of numbers takes effect once no agent" in campaign.wait(ERROR)
@@ -56,8 +56,8 @@ def test_another_socket_waits_for_the_agents_and_reverting_recovers(campaign: Ca
         campaign.register()
 
     # A new daemon finds the agent where it is, though the edit still stands.
-    campaign.stop()
-    campaign.start()
+    campaign.down()
+    campaign.up()
     campaign.wait("SELECT 1 FROM events WHERE kind = 'agent.adopted'")
     assert seen(campaign) == before
     campaign.configure()
@@ -70,7 +70,7 @@ def test_another_socket_waits_for_the_agents_and_reverting_recovers(campaign: Ca
 
 def test_another_socket_is_taken_up_by_itself_once_no_agent_lives(campaign: Campaign) -> None:
     campaign.idea("one", "wait go", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     at_work(campaign)
     campaign.configure(more=OTHER)
     campaign.wait(ERROR)
@@ -89,7 +89,7 @@ def test_another_socket_is_taken_up_by_itself_once_no_agent_lives(campaign: Camp
 
 def test_a_renamed_project_is_followed_and_refused_while_runs_are_open(campaign: Campaign) -> None:
     campaign.idea("one", "wait go", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     before = at_work(campaign)
     rename(campaign, "numbers", "digits")
     assert "the project is registered as numbers" in campaign.wait(ERROR)

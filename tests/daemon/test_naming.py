@@ -46,7 +46,7 @@ def typed(
 def test_an_unknown_name_leaves_the_last_good_in_force(
     campaign: Campaign, typed: Callable[..., str], old: str, new: str, where: str
 ) -> None:
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM events WHERE kind = 'daemon.started'")
     replace(campaign, old, new)
     why = campaign.wait(ERROR)
@@ -67,7 +67,7 @@ def test_a_project_that_starts_with_an_unknown_name_queues_nothing_and_says_so(u
     replace(campaign, '["scripted"]', '["scriptd"]')
     campaign.register()
     idea = campaign.idea("waits", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     assert "harnesses[0] = 'scriptd'" in campaign.wait(ERROR)
     assert (campaign.value("SELECT count(*) FROM runs"), campaign.status(idea)) == (0, "ready")
     replace(campaign, '["scriptd"]', '["scripted"]')
@@ -82,7 +82,7 @@ def test_an_edit_does_not_take_away_what_an_idea_is_to_run_on(unregistered: Camp
     campaign.register()
     campaign.set_project(state="paused")
     idea = campaign.idea("pinned", harness="own")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM events WHERE kind = 'daemon.started'")
     replace(campaign, own, "")
     assert f"harness.own: idea#{idea} runs on it" in campaign.wait(ERROR)

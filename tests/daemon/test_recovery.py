@@ -38,7 +38,7 @@ def test_a_tmux_server_killed_at_random_moments(campaign: Campaign) -> None:
 @pytest.mark.timeout(120)
 def test_a_killed_tmux_server_gives_its_runs_back_to_the_queue(campaign: Campaign) -> None:
     idea = campaign.idea("survivor", "commit number=2 two", "first 1 sleep 1000", "commit number=3 three")
-    campaign.start()
+    campaign.up()
     wait_until(lambda: any("committed" in line for line in campaign.said()), "the first commit")
     os.kill(int(campaign.tmux("display-message", "-p", "#{pid}")), signal.SIGKILL)
     campaign.settled(seconds=60)
@@ -51,12 +51,12 @@ def test_a_killed_tmux_server_gives_its_runs_back_to_the_queue(campaign: Campaig
 
 def test_what_ended_while_the_daemon_was_dead_is_taken_up(campaign: Campaign) -> None:
     campaign.idea("patient", "wait go", "commit number=2 two", "write number.txt 3")
-    campaign.start()
+    campaign.up()
     wait_until(lambda: any("start" in line for line in campaign.said()), "the agent works")
     campaign.kill()
     campaign.root.joinpath(campaign.value("SELECT worktree FROM runs"), "go").touch()
     wait_until(lambda: list(campaign.home.root.glob("agents/1/exit.json")), "the agent has ended")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     rows = campaign.rows("SELECT origin, verdict FROM candidates WHERE origin <> 'baseline' ORDER BY id")
     assert [tuple(row) for row in rows] == [("run", "keep"), ("recovered", "keep")]
@@ -70,10 +70,10 @@ def test_an_interrupted_scoring_is_taken_up_and_its_command_is_not_left_running(
     os.system(f"cd {campaign.root} && git commit -qam slower")
     campaign.register()
     campaign.idea("scored", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM measurements WHERE state = 'running'")
     campaign.kill()
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert campaign.verdicts() == [("two", "keep", "gain")]
     assert campaign.value("SELECT count(*) FROM events WHERE kind = 'measurement.done'") == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.candidate.changing import ImportCommit, OverruleVerdict, RemeasureCandidate
+
 from .conftest import EVALUATE, Campaign, wait_until
 
 HEAD = "SELECT subject FROM candidates WHERE id = (SELECT head_id FROM projects)"
@@ -12,8 +14,8 @@ def test_an_imported_commit_is_measured_and_never_a_keep_and_runs_start_from_it(
     (campaign.root / "number.txt").write_text("50\n")
     campaign.git("commit", "-qam", "fifty")
     campaign.git("checkout", "-q", "main")
-    campaign.start()
-    imported = campaign.ask("candidate.import", commit="side", summary="from the side")["ref"]
+    campaign.up()
+    imported = campaign.ask(ImportCommit(commit="side", summary="from the side")).ref
     campaign.wait("SELECT 1 FROM measurements WHERE candidate_id = 2 AND state = 'done'")
     campaign.idea("from there", "commit number=60 sixty", base_id=2)
     campaign.settled()
@@ -38,17 +40,17 @@ def test_a_new_score_is_judged_and_the_head_follows_it(campaign: Campaign) -> No
     campaign.git("commit", "-qam", "with a bonus")
     campaign.register()
     campaign.idea("five", "commit number=5 five")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert campaign.value(HEAD) == "five"
     five = campaign.value("SELECT id FROM candidates WHERE subject = 'five'")
     bonus.write_text("-10")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{five}", reason="it was luck")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{five}", reason="it was luck"))
     campaign.wait("SELECT verdict = 'discard' FROM candidates WHERE id = ?", five)
     assert campaign.value("SELECT origin FROM candidates WHERE id = (SELECT head_id FROM projects)") == "baseline"
     assert campaign.value("SELECT count(*) FROM measurements WHERE candidate_id = ?", five) == 2
     bonus.write_text("1")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{five}", reason="once more")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{five}", reason="once more"))
     campaign.wait("SELECT verdict = 'keep' FROM candidates WHERE id = ?", five)
     assert campaign.value(HEAD) == "five"
 
@@ -63,12 +65,12 @@ def test_a_keep_that_is_one_only_by_its_new_score_is_merged_onto_the_head_of_now
     campaign.register()
     campaign.idea("odd", "write b.txt x", "commit number=1 odd")
     campaign.idea("two", "commit number=2 two", priority=4)
-    campaign.start()
+    campaign.up()
     campaign.settled(2)
     assert campaign.value(HEAD) == "two"
     odd = campaign.value("SELECT id FROM candidates WHERE subject = 'odd'")
     bonus.write_text("5")
-    campaign.ask("candidate.remeasure", candidate=f"candidate#{odd}", reason="the bonus was not counted")
+    campaign.ask(RemeasureCandidate(candidate=f"candidate#{odd}", reason="the bonus was not counted"))
     campaign.wait("SELECT origin = 'rebase' FROM candidates WHERE id = (SELECT head_id FROM projects)")
     verdicts = dict(campaign.rows("SELECT subject, verdict FROM candidates WHERE origin = 'run'"))
     assert verdicts == {"odd": "interesting", "two": "keep"}
@@ -77,10 +79,10 @@ def test_a_keep_that_is_one_only_by_its_new_score_is_merged_onto_the_head_of_now
 
 def test_a_verdict_by_a_person_stands_and_the_next_run_starts_from_the_head_before(campaign: Campaign) -> None:
     campaign.idea("five", "commit number=5 five")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     five = campaign.value("SELECT id FROM candidates WHERE subject = 'five'")
-    campaign.ask("candidate.verdict", candidate=f"candidate#{five}", verdict="discard", reason="it cheats")
+    campaign.ask(OverruleVerdict(candidate=f"candidate#{five}", verdict="discard", reason="it cheats"))
     campaign.idea("three", "commit number=3 three")
     campaign.settled(2)
     assert campaign.value("SELECT base_id FROM runs ORDER BY id DESC") == 1
@@ -90,7 +92,7 @@ def test_a_verdict_by_a_person_stands_and_the_next_run_starts_from_the_head_befo
 
 def test_a_noted_regression_becomes_a_seed_that_starts_from_it(campaign: Campaign) -> None:
     campaign.idea("simpler", "commit number=0.5 worse\\n\\nPiloop-Note: a simpler base")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     seed = campaign.rows("SELECT title, base_id, source, provenance FROM ideas WHERE status = 'seed'")
     worse = campaign.value("SELECT id FROM candidates WHERE subject = 'worse'")
@@ -102,7 +104,7 @@ def test_a_changed_evaluator_measures_the_head_and_what_is_open_again_and_nothin
     campaign: Campaign,
 ) -> None:
     campaign.idea("two", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     campaign.idea("three", "wait go", "commit number=3 three")
     wait_until(lambda: sum(" start " in line for line in campaign.said()) == 2, "the agent works")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from herdr.ops.agent import CancelAgent
+
 from .conftest import Campaign, wait_until
 
 DEVELOP = (
@@ -36,7 +38,7 @@ def researched(unregistered: Campaign) -> Campaign:
 
 def test_a_seed_starts_a_sweep_at_once_and_what_it_is_developed_into_is_run(researched: Campaign) -> None:
     researched.idea("busy", "wait go", "commit number=2 two")
-    researched.start()
+    researched.up()
     wait_until(lambda: any("start" in line for line in researched.said()), "the only slot is taken")
     hunch = seed(researched, "more", f"piloop {DEVELOP.format(2)}", FINDING)
     ended(researched)
@@ -56,7 +58,7 @@ def test_what_a_sweep_commits_is_discarded_with_its_worktree(researched: Campaig
     hunch = seed(
         researched, "no", "commit number=99 cheat", "piloop idea|reject|idea#1|--reason|candidate#1 did it"
     )
-    researched.start()
+    researched.up()
     ended(researched)
     assert researched.status(hunch) == "rejected"
     assert researched.verdicts() == []
@@ -66,7 +68,7 @@ def test_what_a_sweep_commits_is_discarded_with_its_worktree(researched: Campaig
 
 def test_a_seed_that_a_sweep_left_alone_starts_no_second_one(researched: Campaign) -> None:
     left = seed(researched, "left alone", FINDING)
-    researched.start()
+    researched.up()
     ended(researched)
     other = seed(researched, "another", "piloop idea|reject|idea#2|--reason|no")
     ended(researched, 2)
@@ -78,7 +80,7 @@ def test_a_seed_that_a_sweep_left_alone_starts_no_second_one(researched: Campaig
 
 def test_a_killed_sweep_is_tried_once_more(researched: Campaign) -> None:
     seed(researched, "hard", FINDING, "exit 3")
-    researched.start()
+    researched.up()
     ended(researched, 2)
     seed(researched, "easy", "piloop idea|reject|idea#2|--reason|no")
     ended(researched, 3)
@@ -88,7 +90,7 @@ def test_a_killed_sweep_is_tried_once_more(researched: Campaign) -> None:
 
 def test_a_sweep_that_never_starts_is_started_again_and_then_fails(researched: Campaign) -> None:
     seed(researched, "dead", "exit 3")
-    researched.start()
+    researched.up()
     researched.wait("SELECT state = 'failed' FROM sweeps")
     assert researched.value("SELECT failed_starts FROM sweeps") == 3
     assert researched.value("SELECT count(*) FROM agents WHERE failed_start = 1 AND role = 'research'") == 3
@@ -97,9 +99,9 @@ def test_a_sweep_that_never_starts_is_started_again_and_then_fails(researched: C
 
 def test_a_cancelled_sweep_ends_and_its_seed_waits_for_a_person(researched: Campaign) -> None:
     hunch = seed(researched, "endless", "sleep 1000")
-    researched.start()
+    researched.up()
     wait_until(lambda: any("start" in line for line in researched.said()), "the agent works")
-    researched.ask("agent.cancel", agent="research#1")
+    researched.ask(CancelAgent(agent="research#1"))
     ended(researched)
     assert sweeps(researched) == [("research", "seed", "cancelled")]
     assert researched.status(hunch) == "seed"
@@ -107,11 +109,11 @@ def test_a_cancelled_sweep_ends_and_its_seed_waits_for_a_person(researched: Camp
 
 def test_a_killed_daemon_takes_the_sweep_up_again(researched: Campaign) -> None:
     seed(researched, "patient", "wait go", "piloop idea|reject|idea#1|--reason|no")
-    researched.start()
+    researched.up()
     wait_until(lambda: any("start" in line for line in researched.said()), "the agent works")
     worktree = researched.value("SELECT worktree FROM sweeps")
     researched.kill()
-    researched.start()
+    researched.up()
     researched.wait("SELECT 1 FROM events WHERE kind = 'agent.adopted'")
     researched.root.joinpath(worktree, "go").touch()
     ended(researched)
@@ -128,7 +130,7 @@ def test_research_looks_for_ideas_when_few_are_ready_and_does_not_spin(unregiste
     more = '[roles.research]\nbuffer = 0\naddendum = "research.md"\n'
     (campaign.root / "piloop.toml").write_text(text.replace("[roles.research]\n", more))
     campaign.register()
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert campaign.value("SELECT source FROM ideas").startswith("research#")
     assert "file at most 1 of your own" in campaign.value("SELECT brief FROM sweeps")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.contract.words import TargetKind
+
 from .conftest import Campaign, wait_until
 
 
@@ -17,7 +19,7 @@ def messages(campaign: Campaign) -> list[tuple[str, str]]:
 def listening(campaign: Campaign, *more: str) -> None:
     """An idea whose agent takes typed lines, and the agent at work."""
     campaign.idea("listener", "message", *more)
-    campaign.start()
+    campaign.up()
     wait_until(lambda: any("start" in line for line in campaign.said()), "the agent works")
 
 
@@ -31,7 +33,8 @@ def test_a_prompt_is_typed_and_confirmed(campaign: Campaign) -> None:
 
 def test_comments_on_the_run_and_its_idea_are_typed_in_order_and_once(campaign: Campaign) -> None:
     listening(campaign, "message", "message", "commit number=2 two")
-    for number, target in enumerate([("run", 1), ("idea", 1), ("run", 1)]):
+    targets: list[tuple[TargetKind, int]] = [("run", 1), ("idea", 1), ("run", 1)]
+    for number, target in enumerate(targets):
         campaign.comment(target, f"hint {number}\nand more that is not typed", kind="decision")
     campaign.settled()
     lines = heard(campaign)
@@ -55,7 +58,7 @@ def test_an_earlier_comment_is_in_the_brief_and_is_not_typed(campaign: Campaign)
     campaign.idea("briefed", "sleep 1", "commit number=2 two")
     campaign.comment(("idea", 1), "said before the start")
     campaign.set_project(state="active")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert "said before the start" in campaign.value("SELECT brief FROM runs")
     assert messages(campaign) == []
@@ -66,7 +69,7 @@ def test_what_was_never_typed_has_failed_when_the_agent_ends(campaign: Campaign)
     campaign.root.joinpath("piloop.toml").write_text(text)
     campaign.register()
     campaign.idea("deaf", "wait go", "commit number=2 two")
-    campaign.start()
+    campaign.up()
     wait_until(lambda: any("start" in line for line in campaign.said()), "the agent works")
     campaign.prompt(1, "can you hear me")
     campaign.wait("SELECT 1 FROM messages WHERE kind = 'prompt' AND state = 'failed'")
@@ -90,7 +93,7 @@ def test_an_agent_may_speak_about_its_own_run_and_nothing_else(campaign: Campaig
         "commit number=2 two",
         priority=0,
     )
-    campaign.start()
+    campaign.up()
     campaign.settled()
     codes = [int(line.split()[2]) for line in campaign.said() if " piloop " in line]
     assert codes[0] == 0

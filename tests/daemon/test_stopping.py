@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 from .test_links import link
 from .test_research import FINDING, ended, sweeps
@@ -24,7 +26,7 @@ def test_after_so_many_runs_nothing_more_starts_and_somebody_looks_back_once(unr
     campaign.set_project(state="paused")
     ideas = [campaign.idea(f"idea {n}", f"commit number=1.{n} n{n}") for n in range(1, 4)]
     campaign.set_project(state="active")
-    campaign.start()
+    campaign.up()
     ended(campaign)
     assert campaign.value(STATE) == "stopped"
     assert "[stop] max_runs = 2" in campaign.value("SELECT state_reason FROM projects")
@@ -50,7 +52,7 @@ def test_agents_at_work_are_told_and_have_time_to_wrap_up(unregistered: Campaign
     queued = campaign.idea("later", "commit number=3 three")
     link(campaign, queued, "after", 1)
     campaign.set_project(state="active")
-    campaign.start()
+    campaign.up()
     wait_until(lambda: sum(" start " in line for line in campaign.said()) == 2, "both work")
     campaign.root.joinpath(campaign.value("SELECT worktree FROM runs WHERE idea_id = 1"), "go").touch()
     campaign.wait("SELECT state = 'stopped' FROM projects")
@@ -64,7 +66,7 @@ def test_agents_at_work_are_told_and_have_time_to_wrap_up(unregistered: Campaign
     for column in ("projects SET stopped_at", "agents SET launched_at"):
         name = column.split()[-1]
         campaign.store.execute(f"UPDATE {column} = strftime('%Y-%m-%dT%H:%M:%fZ', {name}, '-1 hours')")
-    campaign.start()
+    campaign.up()
     campaign.settled(2)
     run = campaign.run_of(slow)
     assert (run.state, run.end_cause, run.counts) == ("cancelled", "stopped", False)
@@ -77,10 +79,10 @@ def test_a_person_who_resumes_has_decided(unregistered: Campaign) -> None:
     campaign = unregistered
     limited(campaign, "[stop]\nplateau = 1")
     campaign.idea("worse", "commit number=0 zero")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT state = 'stopped' FROM projects")
     campaign.idea("better", "commit number=7 seven")
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.settled(2)
     assert campaign.value(STATE) == "active"
     # A keep ended that plateau, so the next one stops the campaign again.
@@ -94,7 +96,7 @@ def test_what_is_spent_is_told_and_limits(unregistered: Campaign) -> None:
     spent = campaign.root.parent / "spent"
     spent.write_text("no idea yet\n")
     limited(campaign, f'[spend]\ncommand = ["cat", "{spent}"]\nlimit = 10\nnotices = [2, 5]\ninterval = 0.2')
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT spend_error FROM projects")
     assert "no idea yet" in campaign.value("SELECT spend_error FROM projects")
     notices = "SELECT body FROM comments WHERE priority IS NOT NULL ORDER BY id"
@@ -109,5 +111,5 @@ def test_what_is_spent_is_told_and_limits(unregistered: Campaign) -> None:
     assert "12.00 of 10.00 US dollars" in campaign.value("SELECT state_reason FROM projects")
     assert len(campaign.rows(notices)) == 2
     # It is a hard limit: resuming does not lift it.
-    campaign.ask("project.resume")
+    campaign.ask(ResumeProject())
     campaign.wait("SELECT count(*) = 2 FROM events WHERE kind = 'project.stopped'")

@@ -21,7 +21,7 @@ def test_nothing_is_typed_onto_a_text_that_was_not_entered(unregistered: Campaig
     campaign.root.joinpath("piloop.toml").write_text(text.replace('["scripted"]', '["composer"]'))
     campaign.register()
     campaign.idea("listens")
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM messages WHERE kind = 'brief' AND state = 'unconfirmed'")
     prompt = campaign.prompt(1, "and then this")
     why = campaign.wait("SELECT detail FROM messages WHERE id = ? AND detail NOT NULL", prompt)
@@ -31,7 +31,7 @@ def test_nothing_is_typed_onto_a_text_that_was_not_entered(unregistered: Campaig
 
     # A restarted daemon knows it too; whoever enters or empties the line lets the next one through.
     campaign.kill()
-    campaign.start()
+    campaign.up()
     campaign.wait("SELECT 1 FROM events WHERE kind = 'agent.adopted'")
     pane = campaign.value("SELECT pane FROM agents WHERE id = 1")
     campaign.tmux("send-keys", "-t", pane, "Enter")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from herdr.ops.project import ResumeProject
+
 from .conftest import Campaign, wait_until
 from .test_research import ended, sweeps
 
@@ -29,7 +31,7 @@ def configure(campaign: Campaign, *triggers: str, top: str = "", interval: float
 def test_an_incident_is_looked_into_once_however_often_the_daemon_starts(watched: Campaign) -> None:
     configure(watched, "incident", top="attempts = 1")
     watched.idea("unlucky", "commit number=0 zero", "exit 4")
-    watched.start()
+    watched.up()
     ended(watched)
     brief = watched.value("SELECT brief FROM sweeps")
     assert "run#1 of idea#1 failed: exited with status 4" in brief
@@ -38,7 +40,7 @@ def test_an_incident_is_looked_into_once_however_often_the_daemon_starts(watched
         "a hunch"
     ]
     watched.kill()
-    watched.start()
+    watched.up()
     watched.wait("SELECT count(*) = 2 FROM events WHERE kind = 'daemon.started'")
     watched.idea("also unlucky", "commit number=0 zero", "exit 4")
     ended(watched, 2)
@@ -50,7 +52,7 @@ def test_an_incident_is_looked_into_once_however_often_the_daemon_starts(watched
 def test_what_is_only_worth_a_look_waits_for_a_review(watched: Campaign) -> None:
     configure(watched, "incident", "interval", interval=1)
     watched.idea("same", "write copy.txt x", "commit number=1 same")
-    watched.start()
+    watched.up()
     ended(watched)
     assert sweeps(watched)[0] == ("watchdog", "interval", "done")
     watched.wait("SELECT count(*) = 2 FROM anomalies")
@@ -65,10 +67,10 @@ def test_a_watchdog_that_cannot_start_calls_no_other(watched: Campaign) -> None:
     (watched.root / "watchdog.md").write_text("DO exit 3")
     configure(watched, "incident", top="attempts = 1")
     watched.idea("unlucky", "commit number=0 zero", "exit 4")
-    watched.start()
+    watched.up()
     watched.wait("SELECT state = 'failed' FROM sweeps")
     watched.wait("SELECT held_since FROM projects")
-    watched.ask("project.resume")
+    watched.ask(ResumeProject())
     wait_until(lambda: watched.value("SELECT held_since FROM projects") is None, "launching goes on")
     watched.idea("fine", "commit number=2 two")
     watched.settled(2)
@@ -82,10 +84,10 @@ def test_a_silent_worker_is_an_incident(watched: Campaign) -> None:
     (watched.root / "piloop.toml").write_text(text.replace("timeout = 60", "timeout = 1e9"))
     watched.register()
     watched.idea("quiet", "wait go", "commit number=2 two")
-    watched.start()
+    watched.up()
     wait_until(lambda: any("start" in line for line in watched.said()), "the agent works")
     watched.kill()
     watched.store.execute("UPDATE agents SET started_at = '2020-01-01T00:00:00.000Z'")
-    watched.start()
+    watched.up()
     ended(watched)
     assert ("silent_agent", "agent", 1, 1, 1) in [tuple(row) for row in watched.rows(ANOMALIES)]

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 LOG = Path(os.environ["WORKER_LOG"]) if "WORKER_LOG" in os.environ else None
@@ -98,7 +99,7 @@ def spawn(words: str) -> None:
     subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[[str], None]] = {
     "commit": commit,
     "add": add,
     "write": write,

@@ -70,7 +70,7 @@ class Demo:
         self.text += data.decode(errors="replace")
         return bool(data)
 
-    def post_mortem(self) -> list[psutil.Process]:
+    def left_running(self) -> list[psutil.Process]:
         """The processes that carry the folder in their environment or in their argv."""
         sign, found = str(self.folder), []
         for process in psutil.process_iter():
@@ -88,7 +88,7 @@ class Demo:
         self.process.kill()
         self.process.wait()
         os.close(self.ours)
-        for process in self.remains():
+        for process in self.left_running():
             process.kill()
 
 
@@ -131,7 +131,7 @@ def test_the_whole_demo(start: Callable[..., Demo], isolated: Path) -> None:
     settings = git(demo.folder / "tour", "show", f"{branch}:tour/polish/kicks.py")
     assert "KICKS = 800" in settings
     assert git(demo.folder / "tour", "status", "--porcelain") == ""
-    assert demo.remains() == []
+    assert demo.left_running() == []
     assert (demo.folder / "daemon.out").read_text() == ""
     # The user's own home was not touched.
     assert not (isolated / ".piloop").exists()
@@ -154,7 +154,7 @@ def test_a_signal_at_any_moment_leaves_nothing_running(
     demo.until(lambda text: moment in text)
     demo.process.send_signal(number)
     assert demo.ended() == INTERRUPTED, demo.text
-    assert demo.remains() == []
+    assert demo.left_running() == []
     assert (
         demo.text.splitlines()[-1] == f"stopped, and nothing of it runs any more; its files are in {demo.folder}"
     )
@@ -166,22 +166,22 @@ def test_ctrl_c_in_a_terminal(start: Callable[..., Demo], moment: str) -> None:
     demo.until(lambda text: moment in text)
     os.write(demo.ours, b"\x03")
     assert demo.ended() == INTERRUPTED, demo.text
-    assert demo.remains() == []
+    assert demo.left_running() == []
     assert demo.text.count("\x1b[?1049h") == demo.text.count("\x1b[?1049l")
 
 
 def test_even_kill_9_leaves_nothing_for_long(start: Callable[..., Demo]) -> None:
     demo = start()
     demo.until(lambda text: "worker#2 starts" in text)
-    assert len(demo.remains()) > 3
+    assert len(demo.left_running()) > 3
     # Such as an evaluation that the demo itself had begun, in a session of its own.
     marked = {**os.environ, MARK: mark(Home(root=demo.folder / "home", socket_name="x"), "init-1")}
     stray = subprocess.Popen(["sleep", "600"], env=marked, start_new_session=True)
     demo.process.kill()
     assert stray.wait(40) == -signal.SIGTERM
     deadline = time.monotonic() + 40
-    while demo.remains():
-        assert time.monotonic() < deadline, demo.remains()
+    while demo.left_running():
+        assert time.monotonic() < deadline, demo.left_running()
         time.sleep(0.1)
 
 

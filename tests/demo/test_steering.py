@@ -14,6 +14,7 @@ from herdr.demo.create import create_project
 from herdr.demo.ideas import IDEAS
 from herdr.harness.configured import configured
 from herdr.harness.screen import read_screen
+from herdr.harness.template import CommandHarness
 from herdr.mux.capture import capture
 from herdr.mux.control import ControlClient
 from herdr.mux.keystrokes import submit
@@ -46,6 +47,7 @@ def test_it_is_steered_through_its_pane(tmp_path: Path, width: int, monkeypatch:
 async def _steer(server: TmuxServer, root: Path, brief: Path, width: int) -> None:
     config = read_config(root, {})
     harness = configured("scripted", config.harness["scripted"], None)
+    assert isinstance(harness, CommandHarness)
     session = server.ensure_session("tour", root, width, 24)
     client = await ControlClient.open(server.argv, session.id, server.environ)
     argv = [*module_argv("herdr.demo.agent"), str(brief)]
@@ -60,6 +62,7 @@ async def _steer(server: TmuxServer, root: Path, brief: Path, width: int) -> Non
                 await anyio.sleep(0.02)
             # It looks idle only when it waits for a word.
             assert "busy" in shown
+            assert seen is not None
             assert "How many are too many?" in seen.text
             delivery = await submit(client, pane, STEER, screen=harness.screen, send=harness.send)
             assert delivery.state == "received", delivery

@@ -182,4 +182,4 @@ async def test_opening_without_a_server_or_session_says_so(mux: Any) -> None:
 async def test_closing_leaves_the_session_alone(mux: Any) -> None:
     program = await mux.open("cat")
     await mux.client.aclose()
-    assert program.pane in mux.server.command("list-panes", "-a", "-F", "#{pane_id}")
+    assert program.pane in [pane.pane_id for pane in mux.server.model().panes]

@@ -102,7 +102,7 @@ async def test_refuses_a_program_that_has_ended(mux: Any) -> None:
     assert (await program.submit("bye")).state == "unconfirmed"
 
     async def dead() -> bool:
-        return (await program.screen()).dead
+        return bool((await program.screen()).dead)
 
     await mux.until(dead)
     assert (await program.submit("again")).state == "failed"
@@ -207,7 +207,7 @@ async def test_evidence_of_the_harness_counts_first(mux: Any) -> None:
     program = await mux.tui("--busy", "30", "--hide")
 
     async def in_its_files() -> bool | None:
-        return program.messages == [SHORT]
+        return bool(program.messages == [SHORT])
 
     delivery = await program.submit(SHORT, evidence=in_its_files)
     assert (delivery.state, delivery.detail) == ("received", "the harness shows it")
@@ -291,7 +291,7 @@ async def test_line_program_that_says_nothing_is_unconfirmed(mux: Any) -> None:
     delivery = await program.submit("hello", screen=LINES, send=SendRules(settle=0.1))
 
     async def logged() -> bool:
-        return program.messages == ["hello"]
+        return bool(program.messages == ["hello"])
 
     await mux.until(logged)
     assert delivery.state == "unconfirmed"

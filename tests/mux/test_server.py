@@ -57,18 +57,18 @@ def test_a_person_inside_tmux_changes_nothing(
 ) -> None:
     monkeypatch.setenv("TMUX", "/tmp/elsewhere,1,0")
     session = server.ensure_session("p", tmp_path, 200, 50)
-    assert server.command("list-sessions", "-F", "#{session_id}") == [session.id]
+    assert [one.session_id for one in server.model().sessions] == [session.id]
 
 
 def test_the_servers_environment_is_clean_and_utf8(tmp_path: Path) -> None:
     extra = {"CLAUDECODE": "1", "TMUX": "/x,1,0", "OPENAI_API_KEY": "secret", "LC_ALL": "C"}
     server = TmuxServer("herdr-env", tmp_path / "tmux.conf", os.environ | extra)
     server.ensure()
-    session = server.ensure_session("p", tmp_path, 200, 50)
+    server.ensure_session("p", tmp_path, 200, 50)
     try:
         names = dict(line.split("=", 1) for line in server.command("show-environment", "-g"))
-        pid = int(server.command("display-message", "-p", "-t", session.id, "#{pane_pid}")[0])
-        shell = Path(f"/proc/{pid}/environ").read_bytes().decode()
+        (pane,) = server.model().panes
+        shell = Path(f"/proc/{pane.pane_pid}/environ").read_bytes().decode()
     finally:
         server.kill()
     assert not {"CLAUDECODE", "TMUX", "OPENAI_API_KEY", "LC_ALL"} & set(names)
@@ -83,7 +83,9 @@ def test_a_session_is_found_by_its_project_never_by_its_name(server: TmuxServer,
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50) == first
     second = server.ensure_session("my proj", tmp_path, 200, 50)
     assert (second.name, second.id != first.id) == ("my-proj-2", True)
-    server.command("rename-session", "-t", first.id, "my-proj-renamed")
+    session = server.model().sessions.get(session_id=first.id)
+    assert session is not None
+    session.rename_session("my-proj-renamed")
     assert server.ensure_session("my.proj: é;", tmp_path, 200, 50).id == first.id
 
 
@@ -91,18 +93,22 @@ def test_the_first_window_is_home_in_the_repo(server: TmuxServer, tmp_path: Path
     cwd = tmp_path / "a #(touch pwned) b;"
     cwd.mkdir()
     session = server.ensure_session("p", cwd, 120, 40)
-    fields = "#{window_name}|#{window_width}x#{window_height}|#{session_path}"
-    assert server.command("list-windows", "-t", session.id, "-F", fields) == [f"home|120x40|{cwd}"]
+    (found,) = server.model().sessions
+    (window,) = found.windows
+    assert (found.session_id, found.session_path) == (session.id, str(cwd))
+    assert (window.window_name, window.window_width, window.window_height) == ("home", "120", "40")
 
 
 def test_a_home_shell_that_was_left_is_there_again(server: TmuxServer, tmp_path: Path) -> None:
     session = server.ensure_session("p", tmp_path, 200, 50)
     server.command("respawn-pane", "-k", "-t", f"{session.id}:", "true")
-    while server.command("display-message", "-p", "-t", session.id, "#{pane_dead}") == ["0"]:
-        pass
-    (before,) = server.command("display-message", "-p", "-t", session.id, "#{pane_pid}")
+    (pane,) = server.model().panes
+    while pane.pane_dead == "0":
+        pane.refresh()
+    before = pane.pane_pid
     server.ensure_session("p", tmp_path, 200, 50)
-    assert server.command("display-message", "-p", "-t", session.id, "#{pane_pid}") != [before]
+    pane.refresh()
+    assert pane.pane_pid != before
 
 
 def test_a_deleted_socket_comes_back_with_everything_in_it(server: TmuxServer, tmp_path: Path) -> None:
@@ -111,7 +117,7 @@ def test_a_deleted_socket_comes_back_with_everything_in_it(server: TmuxServer, t
     server.socket_path.parent.rmdir()
     assert not server.alive()
     server.ensure()
-    assert server.command("list-sessions", "-F", "#{session_id}") == [session.id]
+    assert [one.session_id for one in server.model().sessions] == [session.id]
 
 
 def test_a_pid_file_of_another_process_signals_nobody(server: TmuxServer) -> None:

@@ -30,7 +30,7 @@ def test_a_run_is_shown_with_all_that_happened_in_it(campaign: Any) -> None:
     idea = campaign.idea("Shrink")
     run = campaign.run(idea)
     agent = campaign.agent(run)
-    candidate = campaign.candidate(run, commit(campaign.root, "6\n"), 6.0, verdict="keep", reason="smaller")
+    candidate = campaign.commit(run, commit(campaign.root, "6\n"), 6.0, verdict="keep", reason="smaller")
     campaign.as_human(AddComment(target="run#1", body="watch out"))
     campaign.as_human(SendMessage(agent="worker#1", text="go on"))
     campaign.set(Agent, agent.id, state="ended", cause="auth", cause_detail="log in")
@@ -51,8 +51,8 @@ def test_a_run_is_shown_with_all_that_happened_in_it(campaign: Any) -> None:
 
 def test_candidates_show_their_score_against_their_bar(campaign: Any) -> None:
     run = campaign.run(campaign.idea())
-    campaign.candidate(run, commit(campaign.root, "6\n"), 6.0, verdict="keep")
-    campaign.candidate(run, commit(campaign.root, "9\n"), 9.0, verdict="discard")
+    campaign.commit(run, commit(campaign.root, "6\n"), 6.0, verdict="keep")
+    campaign.commit(run, commit(campaign.root, "9\n"), 9.0, verdict="discard")
     campaign.set(Project, 1, head_id=2)
     listed = campaign.as_human(ListCandidates())
     found = [(c.ref, c.value, c.gain, c.share, c.is_head) for c in listed.candidates]
@@ -82,8 +82,8 @@ def test_a_diff_is_against_the_parent_or_another_and_bounded(
     campaign: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = campaign.run(campaign.idea())
-    campaign.candidate(run, commit(campaign.root, "6\n"), 6.0)
-    campaign.candidate(run, commit(campaign.root, "9\n"), 9.0)
+    campaign.commit(run, commit(campaign.root, "6\n"), 6.0)
+    campaign.commit(run, commit(campaign.root, "9\n"), 9.0)
     first = campaign.as_human(CompareCandidates(candidate="2"))
     assert "-8" in first.text
     assert "+6" in first.text
@@ -163,7 +163,7 @@ def test_the_status_says_how_it_stands(campaign: Any) -> None:
     campaign.agent(run, last_line="reading")
     campaign.as_human(SendMessage(agent="1", text="hurry"))
     campaign.set(Message, 1, detail="a dialog is open")
-    campaign.candidate(run, commit(campaign.root, "6\n"), 6.0, verdict="keep", judged_by="daemon")
+    campaign.commit(run, commit(campaign.root, "6\n"), 6.0, verdict="keep", judged_by="daemon")
     campaign.set(Project, 1, head_id=2)
     campaign.idea("Then this")
     campaign.as_human(AddIdea(title="And that", after=("idea#2",)))
@@ -202,7 +202,7 @@ def test_events_go_on_after_one(campaign: Any) -> None:
 def test_apply_finds_the_head_or_a_candidate(campaign: Any) -> None:
     run = campaign.run(campaign.idea())
     made = commit(campaign.root, "6\n")
-    campaign.candidate(run, made, 6.0)
+    campaign.commit(run, made, 6.0)
     head = campaign.as_human(FindCommit())
     assert (head.candidate, head.is_head) == ("candidate#1", True)
     other = campaign.as_human(FindCommit(candidate="candidate#2"))

@@ -60,7 +60,7 @@ def test_any_commit_is_imported_measured_and_never_a_keep(campaign: Any) -> None
 
 
 def test_a_note_makes_a_lead_and_its_seeds_start_there(campaign: Any) -> None:
-    campaign.candidate(campaign.run(campaign.idea()), "a" * 40, 9.0, verdict="discard", judged_by="daemon")
+    campaign.commit(campaign.run(campaign.idea()), "a" * 40, 9.0, verdict="discard", judged_by="daemon")
     done = campaign.as_human(NoteCandidate(candidate="2", reason="simpler", follow_up=("Tune it", "Combine it")))
     assert (done.verdict, done.seeds) == ("interesting", ["idea#2", "idea#3"])
     row = candidate(campaign, 2)
@@ -70,7 +70,7 @@ def test_a_note_makes_a_lead_and_its_seeds_start_there(campaign: Any) -> None:
 
 
 def test_a_new_score_replaces_the_old_one(campaign: Any) -> None:
-    campaign.candidate(campaign.run(campaign.idea()), "a" * 40, 7.0, verdict="keep", judged_by="daemon")
+    campaign.commit(campaign.run(campaign.idea()), "a" * 40, 7.0, verdict="keep", judged_by="daemon")
     campaign.as_human(RemeasureCandidate(candidate="2", reason="the machine was busy"))
     rows = fetch(campaign.store, Measurement, "WHERE candidate_id = 2 ORDER BY id")
     assert [(one.purpose, one.state) for one in rows] == [("earlier", "done"), ("score", "queued")]
@@ -88,7 +88,7 @@ def test_a_new_score_replaces_the_old_one(campaign: Any) -> None:
 def test_a_person_overrules_and_the_head_follows(campaign: Any) -> None:
     campaign.set(Candidate, 1, on_trunk=1)
     run = campaign.run(campaign.idea())
-    campaign.candidate(run, "a" * 40, 9.0, verdict="discard", judged_by="daemon")
+    campaign.commit(run, "a" * 40, 9.0, verdict="discard", judged_by="daemon")
     done = campaign.as_human(OverruleVerdict(candidate="2", verdict="keep", reason="a better way"))
     assert (done.verdict, done.head, head(campaign)) == ("keep", "candidate#2", 2)
     row = candidate(campaign, 2)
@@ -105,7 +105,7 @@ def test_a_person_overrules_and_the_head_follows(campaign: Any) -> None:
 
 def test_a_keep_on_a_branch_never_moves_the_head(campaign: Any) -> None:
     run = campaign.run(campaign.idea(), is_branch=1)
-    campaign.candidate(run, "a" * 40, 7.0, verdict="discard", judged_by="daemon")
+    campaign.commit(run, "a" * 40, 7.0, verdict="discard", judged_by="daemon")
     campaign.as_human(OverruleVerdict(candidate="2", verdict="keep", reason="x"))
     assert (head(campaign), candidate(campaign, 2).on_trunk) == (1, False)
 
@@ -116,7 +116,7 @@ def test_keeps_are_counted_for_each_source(campaign: Any) -> None:
     ):
         idea = campaign.idea(f"Idea {number}", source=source)
         if verdict is not None:
-            campaign.candidate(campaign.run(idea), f"{number}" * 40, 7.0, verdict=verdict, judged_by="daemon")
+            campaign.commit(campaign.run(idea), f"{number}" * 40, 7.0, verdict=verdict, judged_by="daemon")
     expected = [("human", 2, 1), ("research", 2, 1)]
     for sources in (campaign.as_human(ShowStatus())[0].sources, campaign.as_human(GatherHistory()).facts.sources):
         assert [(one.source, one.ideas, one.kept) for one in sources] == expected
@@ -125,9 +125,9 @@ def test_keeps_are_counted_for_each_source(campaign: Any) -> None:
 def test_the_pack_tells_the_best_of_each_idea_and_what_was_found(campaign: Any) -> None:
     idea = campaign.idea("Trees", status="done", family="trees", source="research#1")
     run = campaign.run(idea)
-    campaign.candidate(run, "a" * 40, 6.0, verdict="discard", judged_by="daemon")
-    campaign.candidate(run, "b" * 40, 7.0, verdict="keep", on_trunk=1, judged_by="daemon")
-    campaign.candidate(run, "c" * 40, 6.5, verdict="keep", on_trunk=1, judged_by="daemon")
+    campaign.commit(run, "a" * 40, 6.0, verdict="discard", judged_by="daemon")
+    campaign.commit(run, "b" * 40, 7.0, verdict="keep", on_trunk=1, judged_by="daemon")
+    campaign.commit(run, "c" * 40, 6.5, verdict="keep", on_trunk=1, judged_by="daemon")
     worker = campaign.agent(run)
     campaign.as_agent(worker, AddComment(target="run#1", body="They help.\nA hunch: try two", kind="finding"))
     branch(campaign)
@@ -155,7 +155,7 @@ def test_the_pack_takes_as_many_questions_however_long_the_campaign(campaign: An
         for number in numbers:
             idea = campaign.idea(f"Idea {number}", status="done", family=f"family {number % 9}")
             run = campaign.run(idea, state="succeeded", settled_at="2026-01-01T00:00:00.000Z")
-            campaign.candidate(run, f"{number:040}", 7.0, verdict="keep", on_trunk=1, judged_by="daemon")
+            campaign.commit(run, f"{number:040}", 7.0, verdict="keep", on_trunk=1, judged_by="daemon")
             campaign.as_human(AddComment(target=f"run#{run}", body="found " * 300, kind="finding"))
 
     grow(range(3))

@@ -24,7 +24,7 @@ from herdr.ops.sql import RunStatement
 @pytest.fixture
 def mailbox(campaign: Any) -> Path:
     campaign.agent(campaign.run(campaign.idea()))
-    folder = campaign.root / ".worktrees" / "run-1" / ".herdr" / "mailbox"
+    folder: Path = campaign.root / ".worktrees" / "run-1" / ".herdr" / "mailbox"
     for name in ("requests", "answers"):
         (folder / name).mkdir(parents=True)
     return folder

@@ -11,7 +11,7 @@ from herdr.ops.idea.reading import ListIdeas, ShowIdea
 
 
 def count(campaign: Any, table: str) -> int:
-    return campaign.store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    return int(campaign.store.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 def test_an_idea_is_filed_with_all_that_was_said(campaign: Any) -> None:

@@ -48,9 +48,9 @@ def test_what_is_acknowledged_or_answered_leaves_it(campaign: Any) -> None:
     assert [c.ref for c in campaign.as_human(ListInbox()).comments] == ["comment#3"]
     assert len(campaign.as_human(ListInbox(everything=True)).comments) == 3
     assert campaign.as_human(AcknowledgeComments(up_to="comment#3")).comments == ["comment#3"]
-    for wrong in ({}, {"comments": ["comment#99"]}):
+    for wrong in (AcknowledgeComments(), AcknowledgeComments(comments=("comment#99",))):
         with pytest.raises(UsageError):
-            campaign.as_human(AcknowledgeComments(**wrong))
+            campaign.as_human(wrong)
 
 
 def test_a_thread_is_shown_whole_whatever_its_depth(campaign: Any) -> None:
@@ -87,7 +87,7 @@ def test_an_answer_in_a_thread_is_steering_too(campaign: Any) -> None:
     assert [one.body for one in waiting_for(campaign.store, worker.id)] == ["do this"]
 
 
-def kinds(found: dict[str, Any]) -> list[str]:
+def kinds(found: Any) -> list[str]:
     return [event.kind for event in found.events]
 
 
@@ -101,7 +101,7 @@ def test_news_is_what_others_did_that_matters(campaign: Any) -> None:
     campaign.as_orchestrator(PlantSeed(hunch="Another", provenance="x"))
     campaign.as_orchestrator(AddIdea(title="Maybe", proposed=True))
     campaign.as_orchestrator(AddIdea(title="Just an idea"))
-    candidate = campaign.candidate(1, "c" * 40, 7.0)
+    candidate = campaign.commit(1, "c" * 40, 7.0)
     campaign.set(Candidate, candidate, verdict="keep", judged_by="daemon")
     campaign.set(Project, 1, state="stopped", state_reason="target")
     found = campaign.as_human(ReadNews(after=cursor))

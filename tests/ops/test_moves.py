@@ -38,7 +38,8 @@ def sweeper(campaign: Any, role: str = "research", ideas: int = 1) -> Agent:
         (role, "low_water" if role == "research" else "interval", ideas),
     )
     number = campaign.store.execute("SELECT max(id) FROM sweeps").fetchone()[0]
-    return campaign.agent(None, role=role, sweep_id=number)
+    agent: Agent = campaign.agent(None, role=role, sweep_id=number)
+    return agent
 
 
 @pytest.mark.parametrize("actor", ["human", "orchestrator"])
@@ -102,7 +103,13 @@ def test_who_files_what(campaign: Any) -> None:
 def test_research_files_as_many_ideas_as_its_sweep_may(campaign: Any) -> None:
     campaign.as_human(PlantSeed(hunch="A hunch", provenance="a paper"))
     research = sweeper(campaign, ideas=2)
-    developed = {"hypothesis": "h", "evidence": "e", "check": "c", "metric": "size", "effect": "-1"}
+    developed: dict[str, Any] = {
+        "hypothesis": "h",
+        "evidence": "e",
+        "check": "c",
+        "metric": "size",
+        "effect": "-1",
+    }
     campaign.as_agent(research, DevelopSeed(idea="1", **developed))
     campaign.as_agent(research, PlantSeed(hunch="Another hunch", provenance="idea#1"))
     for title in ("One", "Two"):
@@ -114,9 +121,10 @@ def test_research_files_as_many_ideas_as_its_sweep_may(campaign: Any) -> None:
 
 
 def test_research_proposes_a_chain_at_once(campaign: Any) -> None:
-    research, before = sweeper(campaign, ideas=3), []
+    research = sweeper(campaign, ideas=3)
+    before: tuple[str, ...] = ()
     for title in ("First", "Second", "Third"):
-        before = [campaign.as_agent(research, AddIdea(title=title, after=before)).ref]
+        before = (campaign.as_agent(research, AddIdea(title=title, after=before)).ref,)
     listed = campaign.as_human(ListIdeas()).ideas
     assert [(one.title, one.blocked_by) for one in listed] == [
         ("First", []),
@@ -143,7 +151,7 @@ def test_a_seed_needs_pointers_that_point_somewhere(campaign: Any) -> None:
 
 def test_a_seed_is_developed_with_all_that_is_known(campaign: Any) -> None:
     campaign.as_human(PlantSeed(hunch="Trees might help", provenance="a paper"))
-    said = {
+    said: dict[str, Any] = {
         "hypothesis": "Trees help",
         "evidence": "run#3",
         "check": "one tree",
@@ -220,13 +228,13 @@ def test_edits_say_what_changed_and_why(campaign: Any) -> None:
     assert campaign.as_human(ChangeBase(idea="1")).idea.base is None
     bodies = [c.body for c in campaign.as_human(ListComments(target="idea#1"))]
     assert bodies == ["new title, new plan, new harness: clearer", "priority 2 -> 0: now"]
-    for arguments, said in (
-        ({"title": "Other"}, "idea#2 has this title"),
-        ({}, "nothing to change"),
-        ({"harness": "nope"}, "no harness"),
+    for wrong, said in (
+        (EditIdea(idea="1", title="Other"), "idea#2 has this title"),
+        (EditIdea(idea="1"), "nothing to change"),
+        (EditIdea(idea="1", harness="nope"), "no harness"),
     ):
         with pytest.raises((RefusedError, UsageError), match=said):
-            campaign.as_human(EditIdea(idea="1", **arguments))
+            campaign.as_human(wrong)
     assert campaign.as_human(PrioritiseIdea(idea="1", priority=0)).changed == []
 
 
@@ -249,9 +257,9 @@ def test_links_are_made_and_taken_away_and_close_no_circle(campaign: Any) -> Non
         "reason": "not any more",
     }
     campaign.as_human(LinkIdea(idea="1", after=("3",)))
-    for arguments in ({"after": ["2"]}, {}):
+    for request in (UnlinkIdea(idea="2", after=("2",)), UnlinkIdea(idea="2")):
         with pytest.raises(UsageError):
-            campaign.as_human(UnlinkIdea(idea="2", **arguments))
+            campaign.as_human(request)
 
 
 def test_a_list_has_seeds_first_and_says_what_blocks(campaign: Any) -> None:

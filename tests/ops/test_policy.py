@@ -103,7 +103,7 @@ def two_workers(campaign: Any) -> Any:
     for title in ("One", "Two"):
         run = campaign.run(campaign.idea(title))
         campaign.agent(run)
-        campaign.candidate(run, f"{run}" * 40, 7.0)
+        campaign.commit(run, f"{run}" * 40, 7.0)
     for number in (1, 2):
         campaign.as_human(AddComment(target=f"idea#{number}", body="hello"))
     return campaign

@@ -48,7 +48,7 @@ def test_the_only_project_is_read_from_anywhere_but_another_repo(
     campaign: Any,
     make_repo: Callable[..., Path],
     tmp_path: Path,
-    kind: type[ListIdeas | ShowLive | ListCandidates],
+    kind: Any,
 ) -> None:
     anywhere, elsewhere = DirectClient(campaign.home, tmp_path), DirectClient(campaign.home, make_repo(name="o"))
     anywhere.ask(kind())

@@ -127,7 +127,7 @@ def told(campaign: Any) -> Any:
     """A campaign of which every list has something."""
     run = campaign.run(campaign.idea("Shrink"))
     campaign.agent(run)
-    campaign.candidate(run, "a" * 40, 7.5, verdict="keep", on_trunk=1)
+    campaign.commit(run, "a" * 40, 7.5, verdict="keep", on_trunk=1)
     campaign.as_human(AddComment(target="run#1", body="said", kind="finding", priority=1))
     campaign.as_human(AddIdea(title="Then this", after=("idea#1",)))
     folder = campaign.root / ".herdr" / "mailbox"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -186,7 +187,7 @@ def test_the_notifier_gets_each_fact_once_and_in_order(
 
 def test_the_notifiers_check_reaches_the_doctor(host: PluginHost, monkeypatch: pytest.MonkeyPatch) -> None:
     checks: dict[str, DoctorCheck] = {}
-    host.setup("herdr_doctor_checks", lambda plugin: lambda check: checks.setdefault(plugin, check))
+    host.setup("herdr_doctor_checks", lambda plugin: partial(checks.__setitem__, plugin))
     assert checks["notifier"].run(None)[0].message == "notices go to notify-send"
     monkeypatch.setenv("NOTIFY_COMMAND", "")
     assert checks["notifier"].run(None)[0].fix == "export NOTIFY_COMMAND=notify-send"

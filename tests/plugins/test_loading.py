@@ -80,7 +80,9 @@ def test_a_command_is_loaded_only_when_it_is_named(install: Install, monkeypatch
     install("broken", "1 / 0", group="herdr.commands", target=":main")
     assert find_command("whisper") is None
     assert not {"plugin_shout", "plugin_broken"} & set(sys.modules)
-    assert find_command("shout")() == "loud"
+    shout = find_command("shout")
+    assert shout is not None
+    assert shout() == "loud"
     assert "plugin_broken" not in sys.modules
     with pytest.raises(HerdrError, match=r"broken 1\.5 cannot be loaded: ZeroDivisionError"):
         find_command("broken")

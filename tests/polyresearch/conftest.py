@@ -28,7 +28,11 @@ class Story:
     """A repository with one thesis, #12, led by `lead`, maintained by `boss`; its events are a minute apart."""
 
     def __init__(self, **program: Any) -> None:
-        given = {"lead_github_login": "lead", "maintainer_github_login": "boss", "metric_tolerance": 0.01}
+        given: dict[str, Any] = {
+            "lead_github_login": "lead",
+            "maintainer_github_login": "boss",
+            "metric_tolerance": 0.01,
+        }
         self.program = Program(**(given | program))
         self.issues: dict[int, Issue] = {}
         self.pulls: dict[int, PullRequest] = {}

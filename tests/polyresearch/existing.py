@@ -56,8 +56,12 @@ class ExistingReader:
 
     def __init__(self, snapshot: Any, program: Any, now: Any) -> None:
         self.program, self.now, self.snapshot = program, now, snapshot
-        self.findings, self.phases, self.claims, self.attempts = [], {}, {}, defaultdict(list)
-        self.passed, self.decided = {}, {}
+        self.findings: list[Any] = []
+        self.phases: dict[Any, Any] = {}
+        self.claims: dict[Any, Any] = {}
+        self.attempts: defaultdict[Any, list[Any]] = defaultdict(list)
+        self.passed: dict[Any, Any] = {}
+        self.decided: dict[Any, Any] = {}
         for pull in snapshot.pulls:
             self._pull(pull)
         for issue in snapshot.issues:
@@ -83,7 +87,9 @@ class ExistingReader:
 
     def _pull(self, pull: Any) -> None:
         events, fault = self._thread(pull.number)
-        lead, claims, reviewed = self.program.lead_github_login, {}, set()
+        lead = self.program.lead_github_login
+        claims: dict[Any, Any] = {}
+        reviewed: set[Any] = set()
         thesis = re.match(r"thesis/(\d+)-", pull.head_ref)
         for c, name, fields in events:
             decided = pull.number in self.decided

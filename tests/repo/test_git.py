@@ -12,8 +12,8 @@ from herdr.repo import checks
 from herdr.repo.checks import (
     find_root,
     head_commit,
-    inside,
     is_dirty,
+    path_inside,
     resolve_commit,
 )
 from herdr.repo.commits import changed_paths, tree_of
@@ -192,4 +192,4 @@ def test_changed_paths(repo: Path, own_of: OwnOf, git: Git, commit: Callable[...
 def test_paths_that_lead_out(path: str, repo: Path) -> None:
     (repo / "way").symlink_to("/tmp")
     with pytest.raises(UsageError, match="leads out of"):
-        inside(repo, path)
+        path_inside(repo, path)

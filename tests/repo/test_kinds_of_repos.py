@@ -164,8 +164,12 @@ def test_the_persons_line_ends_and_filters(
     folder.collect(since)
     left = folder.recover("worker#1")
     assert left.commit is not None
-    show = lambda name: subprocess.run(["git", "cat-file", "blob", f"{left.commit.sha}:{name}"], cwd=root,  # noqa: E731
-                                       capture_output=True, check=True).stdout  # fmt: skip
+    made = left.commit.sha
+
+    def show(name: str) -> bytes:
+        blob = ["git", "cat-file", "blob", f"{made}:{name}"]
+        return subprocess.run(blob, cwd=root, capture_output=True, check=True).stdout
+
     assert (show("new"), show("shout"), show("b.raw")) == (b"x\ny\n", b"louder\n", b"x\r\ny\r\n")
     assert git(worktree, "status", "--porcelain") == ""
 

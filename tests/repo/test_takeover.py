@@ -12,6 +12,7 @@ import pytest
 
 from herdr.repo import takeover
 from herdr.repo.checks import head_commit
+from herdr.repo.commits import Commit as ReadCommit
 from herdr.repo.refs import pinned
 from herdr.repo.run_folder import RunFolder
 
@@ -198,7 +199,7 @@ def test_history_from_before_the_run_is_not_its_own(
     assert "1 commits that HEAD stood on were made before the run started" in problem
 
 
-def _collected(folder: RunFolder, since: int) -> list[object]:
+def _collected(folder: RunFolder, since: int) -> list[ReadCommit]:
     folder.collect(since)
     return list(folder.commits())
 

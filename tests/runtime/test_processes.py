@@ -77,7 +77,7 @@ time.sleep(100)
 
 def identify(pid: int) -> Process | None:
     found = snapshot().found.get(pid)
-    return found and found.process
+    return found.process if found else None
 
 
 def pids(processes: set[Process]) -> set[int]:
@@ -197,7 +197,7 @@ Path("child").write_text(str(child))
 """
     outer = spawn(code, **{MARK: agent})
     child = int((tmp_path / "child").read_text())
-    looks = []
+    looks: list[object] = []
 
     def look() -> ProcessMap:
         looks.append(None)

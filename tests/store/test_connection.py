@@ -15,7 +15,7 @@ import pytest
 
 import herdr.store.migrate
 from herdr.errors import HerdrError, RefusedError
-from herdr.store.connection import Store, open_store, transaction
+from herdr.store.connection import Mode, Store, open_store, transaction
 from herdr.store.failures import StoreError
 from herdr.store.migrate import APPLICATION_ID
 
@@ -37,7 +37,7 @@ def test_a_new_store_is_private_and_keeps_the_rules_of_the_house(store: Store, p
 
 
 @pytest.mark.parametrize("mode", ["daemon", "person", "read"])
-def test_every_file_is_for_its_owner_only(tmp_path: Path, mode: str) -> None:
+def test_every_file_is_for_its_owner_only(tmp_path: Path, mode: Mode) -> None:
     path = tmp_path / "home" / "herdr.db"
     open_store(path, mode="daemon", actor="daemon").close()
     with closing(open_store(path, mode=mode, actor="human")) as store:
@@ -99,7 +99,7 @@ def write_noise(path: Path) -> None:
 @pytest.mark.parametrize("damage", [cut_in_half, overwrite_the_schema, write_text, write_noise])
 @pytest.mark.parametrize("mode", ["daemon", "person", "read"])
 def test_a_damaged_store_is_named_and_left_byte_for_byte(
-    store: Store, path: Path, damage: object, mode: str
+    store: Store, path: Path, damage: object, mode: Mode
 ) -> None:
     store.close()
     assert callable(damage)
@@ -127,7 +127,7 @@ def test_another_programs_database_is_left_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["daemon", "person", "read"])
-def test_a_newer_store_is_refused(store: Store, path: Path, mode: str) -> None:
+def test_a_newer_store_is_refused(store: Store, path: Path, mode: Mode) -> None:
     store.close()
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")

@@ -18,8 +18,8 @@ COMMENT = (
 
 def test_agents_and_people_search(store: Store) -> None:
     for policy in ("agent", "person"):
-        assert run_sql(store, FIND_IDEA.format("first"), policy).rows == [(1,)]  # type: ignore[arg-type]
-        assert run_sql(store, FIND_COMMENT.format("hello"), policy).rows == [(1, "hello")]  # type: ignore[arg-type]
+        assert run_sql(store, FIND_IDEA.format("first"), policy).rows == [(1,)]
+        assert run_sql(store, FIND_COMMENT.format("hello"), policy).rows == [(1, "hello")]
 
 
 def test_the_index_follows_what_is_written(store: Store) -> None:
@@ -53,7 +53,7 @@ def test_the_index_follows_what_is_written(store: Store) -> None:
 def test_nobody_writes_the_index_by_hand(store: Store, statement: str) -> None:
     for policy in ("agent", "person"):
         with pytest.raises((RefusedError, HerdrError)):
-            run_sql(store, statement, policy)  # type: ignore[arg-type]
+            run_sql(store, statement, policy)
     assert run_sql(store, FIND_IDEA.format("first"), "agent").rows == [(1,)]
 
 
@@ -61,7 +61,7 @@ def test_no_token_is_read(store: Store) -> None:
     with transaction(store):
         store.execute("INSERT INTO tokens (hash, actor) VALUES ('secret', 'human')")
     for policy in ("agent", "person"):
-        assert run_sql(store, "SELECT hash FROM tokens", policy).rows == [(None,)]  # type: ignore[arg-type]
+        assert run_sql(store, "SELECT hash FROM tokens", policy).rows == [(None,)]
 
 
 def test_a_thread_is_about_what_its_first_comment_is_on(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -141,7 +142,7 @@ def everything(store: Store) -> list[str]:
 
 @pytest.mark.parametrize("statement", READS)
 @pytest.mark.parametrize("policy", ["agent", "person"])
-def test_reading_is_free(store: Store, statement: str, policy: str) -> None:
+def test_reading_is_free(store: Store, statement: str, policy: Literal["agent", "person"]) -> None:
     run_sql(store, statement, policy)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sqlite3
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from herdr.contract import words
+import herdr
+from herdr.contract import harness, words
 from herdr.contract.harness import Cause
 from herdr.store import columns
 from herdr.store.connection import Store
@@ -128,3 +131,26 @@ def test_a_row_stands_for_each_of_these(store: Store) -> None:
     assert get(store, Project, 1).state == "active"
     assert get(store, Agent, 1).state == "starting"
     assert get(store, Candidate, 1).origin == "baseline"
+
+
+def test_what_a_word_is_compared_with_is_a_word() -> None:
+    """mypy compares with one word, `state == "queued"`; of `state in ("queued", …)` it takes any text for one."""
+    vocabularies = (*vars(words).values(), *vars(harness).values())
+    known = {word for one in vocabularies if get_origin(one) is Literal for word in get_args(one)}
+    columns_of_words = {
+        column
+        for of in map(get_type_hints, WRITTEN)
+        for column in of
+        if column != "table" and literal_words(of[column]) is not None
+    }
+    asked = {
+        (text.value, path.name)
+        for path in Path(herdr.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+        if isinstance(node.left, ast.Attribute) and node.left.attr in columns_of_words
+        for text in ast.walk(node.comparators[0])
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    }
+    assert {word for word, _ in asked} >= {"queued", "running", "parked"}
+    assert [one for one in asked if one[0] not in known] == []

@@ -38,7 +38,7 @@ def try_twice(folder: Path, suite: str, *arguments: str) -> tuple[int, list[str]
     """Run a fake suite with the tool; its exit status, what it found flaky, and what it printed."""
     (folder / "test_it.py").write_text(BEGIN + suite)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, TOOL, "flaky", "-q", *arguments, "test_it.py"]
+    command = [sys.executable, str(TOOL), "flaky", "-q", *arguments, "test_it.py"]
     done = subprocess.run(command, cwd=folder, env=ENVIRON, capture_output=True, text=True, check=False)
     flaky = folder / "flaky"
     return done.returncode, flaky.read_text().splitlines() if flaky.exists() else [], done.stdout

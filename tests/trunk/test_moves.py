@@ -234,7 +234,7 @@ def test_a_person_overrules_and_the_head_follows(trunk: Trunk) -> None:
     assert trunk.head == 2
     overrule(trunk, 2, "discard")
     assert (trunk.head, trunk.row(2).on_trunk) == (1, False)
-    with pytest.raises(RefusedError, match="candidate#1 is the only keep"):
+    with pytest.raises(RefusedError, match=r"^candidate#1 is the only keep"):
         overrule(trunk, 1, "discard")
     assert (trunk.head, trunk.row(1).verdict) == (1, "keep")
 

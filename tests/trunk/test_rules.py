@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from herdr.campaign.verdict import Verdict
+from herdr.contract.words import VerdictCause, VerdictWord
 from herdr.trunk.rules import (
     after_merge,
     after_note,
@@ -56,8 +57,8 @@ def line(text: str) -> list[Commit]:
     return [commit(one) for one in text.split()]
 
 
-def said(word: str, cause: str | None = None) -> Any:
-    return Verdict(verdict=word, rule="as asked", reason="so", cause=cause)  # type: ignore[arg-type]
+def said(word: VerdictWord, cause: VerdictCause | None = None) -> Verdict:
+    return Verdict(verdict=word, rule="gain", reason="so", cause=cause)
 
 
 KEEP, DISCARD, CRASH = said("keep"), said("discard"), said("crash")

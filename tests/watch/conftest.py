@@ -15,22 +15,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from herdr.config import read_config
-from herdr.home import Home
+from herdr.contract.words import TargetKind
 from herdr.ops.client import DirectClient, connect
-from herdr.store.connection import Store, open_store
-from herdr.store.rows import (
-    Agent,
-    Candidate,
-    Comment,
-    Evaluator,
-    Idea,
-    Measurement,
-    Project,
-    Run,
-)
+from herdr.store.rows import Agent, Project
 from herdr.watch.app import Watch
 from herdr.watch.feed import Feed
+from tests.campaigns import RecordedCampaign
 
 TOML = """
 name = "tiny"
@@ -56,112 +46,38 @@ def at(minutes_ago: int) -> str:
     return datetime.fromtimestamp(stamp, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-class Campaign:
-    """The project, and what the tests let happen in it, as the daemon and its agents would."""
+class Campaign(RecordedCampaign):
+    """Everything in it has an age, counted from the clock of the screen."""
 
-    def __init__(self, home: Home, root: Path, store: Store) -> None:
-        self.home, self.root, self.store = home, root, store
+    def idea(self, title: str = "Try it", status: str = "ready", **columns: Any) -> int:
+        return super().idea(title, **{"status": status, "created_at": at(60), **columns})
 
-    def idea(self, title: str, status: str = "ready", **values: Any) -> int:
-        row: dict[str, Any] = {
-            "project_id": 1,
-            "title": title,
-            "status": status,
-            "source": "human",
-            "actor": "human",
-        }
-        return Idea.insert(self.store, **{**row, "created_at": at(60), **values})
+    def agent(self, run: int | None, **columns: Any) -> Agent:
+        return super().agent(run, **{"launched_at": at(5), **columns})
 
-    def run(self, idea: int, **values: Any) -> int:
-        number = self.store.execute("SELECT count(*) + 1 FROM runs WHERE idea_id = ?", (idea,)).fetchone()[0]
-        row: dict[str, Any] = {
-            "project_id": 1,
-            "idea_id": idea,
-            "number": number,
-            "base_id": 1,
-            "harness": "fake",
-        }
-        return Run.insert(self.store, **{**row, "state": "running", "actor": "daemon", **values})
-
-    def agent(self, run: int | None, **values: Any) -> int:
-        row: dict[str, Any] = {
-            "project_id": 1,
-            "run_id": run,
-            "harness": "fake",
-            "session_id": "s",
-            "token_hash": "h",
-        }
-        row |= {"state": "busy", "launched_at": at(5), "actor": "daemon"}
-        return Agent.insert(self.store, **{**row, **values})
-
-    def candidate(self, run: int, size: float | None, verdict: str | None, **values: Any) -> int:
-        number = self.store.execute("SELECT count(*) FROM candidates").fetchone()[0]
-        row: dict[str, Any] = {
-            "project_id": 1,
-            "run_id": run,
-            "parent_id": 1,
-            "tree_sha": f"{number:040x}",
-            "bar_id": 1,
-        }
-        row |= {"commit_sha": f"{number:040x}", "subject": "smaller", "origin": "run", "verdict": verdict}
-        row |= {"on_trunk": verdict == "keep", "created_at": at(30 - number), "actor": "daemon"}
-        candidate = Candidate.insert(self.store, **{**row, **values})
-        score: dict[str, Any] = {"candidate_id": candidate, "evaluator_id": 1, "state": "done", "actor": "daemon"}
-        metrics = "{}" if size is None else f'{{"size": {size}}}'
-        Measurement.insert(self.store, **{**score, "metrics": metrics})
+    def candidate(self, run: int, size: float | None, verdict: str | None = None, **columns: Any) -> int:
+        number = self.value("SELECT count(*) FROM candidates")
+        row = {"on_trunk": verdict == "keep", "created_at": at(30 - number)}
+        candidate = super().candidate(run, size, verdict, **{**row, **columns})
         if verdict == "keep":
             self.set(Project, 1, head_id=candidate)
         return candidate
 
-    def comment(self, target: tuple[str, int], body: str, priority: int | None = 2, **values: Any) -> int:
-        row: dict[str, Any] = {
-            "project_id": 1,
-            "target_kind": target[0],
-            "target_id": target[1],
-            "body": body,
-            "kind": "note",
-        }
-        row |= {"priority": priority, "actor": "worker#1", "created_at": at(10)}
-        return Comment.insert(self.store, **{**row, **values})
-
-    def set(self, kind: type[Any], row: int, **values: Any) -> None:
-        kind.update(self.store, row, **values, actor="daemon")
-
-    def value(self, statement: str, *arguments: object) -> Any:
-        return self.store.execute(statement, arguments).fetchone()[0]
+    def waiting(self, target: tuple[TargetKind, int], body: str, priority: int | None = 2, **columns: Any) -> int:
+        """A comment that waits in the inbox; its id."""
+        row = {"priority": priority, "actor": "worker#1", "created_at": at(10)}
+        return self.comment(target, body, **{**row, **columns})
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Iterator[Campaign]:
-    home = Home.from_environ(os.environ).ensure()
     root = tmp_path / "tiny"
     root.mkdir()
     root.joinpath("piloop.toml").write_text(TOML)
-    store = open_store(home.database, mode="person", actor="daemon")
-    _register(store, root)
-    yield Campaign(home, root, store)
-    store.close()
-
-
-def _register(store: Store, root: Path) -> None:
-    """What `herdr init` writes, without waiting for a real baseline."""
-    config = read_config(root, {}).to_json().decode()
-    Project.insert(store, name="tiny", path=str(root), config=config, actor="human")
-    Evaluator.insert(store, project_id=1, key="key", commit_sha="0" * 40, definition="{}", actor="human")
-    Candidate.insert(
-        store,
-        project_id=1,
-        tree_sha="0" * 40,
-        commit_sha="0" * 40,
-        subject="first",
-        origin="baseline",
-        verdict="keep",
-        on_trunk=True,
-        created_at=at(30),
-        actor="human",
-    )
-    Measurement.insert(store, candidate_id=1, evaluator_id=1, state="done", metrics='{"size": 8}', actor="human")
-    Project.update(store, 1, evaluator_id=1, head_id=1, actor="human")
+    campaign = Campaign(root, signs="daemon")
+    campaign.register(on_trunk=True, created_at=at(30))
+    yield campaign
+    campaign.close()
 
 
 @pytest.fixture
@@ -192,10 +108,10 @@ def full(campaign: Campaign) -> Campaign:
     campaign.candidate(2, 6.5, "interesting", subject="Odd, but quick", note="fewer imports")
     campaign.candidate(3, 5.25, "keep", subject="Fewer features", reason="0.75 better than candidate#2")
     campaign.candidate(3, None, None, subject="Still to judge")
-    campaign.comment(("run", 2), "The dialog asks for a permission that I do not have.\nShall I go on?", 0,
+    campaign.waiting(("run", 2), "The dialog asks for a permission that I do not have.\nShall I go on?", 0,
                      kind="escalation", actor="worker#2", created_at=at(3))  # fmt: skip
-    campaign.comment(("idea", 5), "Batches of 16 are as good.\x1b[31m", 2, kind="finding")
-    campaign.comment(("comment", 2), "Then try 8.", None, kind="decision", actor="human", created_at=at(4))
+    campaign.waiting(("idea", 5), "Batches of 16 are as good.\x1b[31m", 2, kind="finding")
+    campaign.waiting(("comment", 2), "Then try 8.", None, kind="decision", actor="human", created_at=at(4))
     return campaign
 
 

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import libtmux
 import pytest
 
 from herdr.mux.server import TmuxServer
@@ -22,31 +24,45 @@ PILOOP = (sys.executable, "-m", "herdr.cli")
 class Terminal:
     """A terminal that a person sits at; it happens to be a tmux of their own, so TMUX is taken away inside."""
 
-    def __init__(self) -> None:
-        self._argv = ["tmux", "-u", "-L", "person", "-f", "/dev/null"]
+    def __init__(self, server: libtmux.Server) -> None:
+        self._server = server
 
-    def __call__(self, *words: str) -> str:
-        return subprocess.run([*self._argv, *words], check=True, capture_output=True, text=True).stdout
-
-    def start(self, cwd: object, *argv: str) -> None:
+    def start(self, cwd: Path, *argv: str) -> None:
         """Run a program in it, and say how it ended."""
         command = f"env -u TMUX -u TMUX_PANE {shlex.join(argv)}; echo ended with $?; exec sleep 600"
-        self("new-session", "-d", "-x", "80", "-y", "24", "-c", str(cwd), "sh", "-c", command)
+        session = self._server.new_session(x=80, y=24, start_directory=cwd, window_command=command)
+        self._pane = session.active_pane
 
     def keys(self, *keys: str) -> None:
-        self("send-keys", *keys)
+        assert self._pane is not None
+        for key in keys:
+            self._pane.send_keys(key, enter=False)
+
+    @property
+    def screen(self) -> str:
+        assert self._pane is not None
+        return "\n".join(self._pane.capture_pane() or [])
 
     def sees(self, text: str) -> None:
         deadline = time.monotonic() + 40
-        while text not in (screen := self("capture-pane", "-p")):
+        while text not in (screen := self.screen):
             assert time.monotonic() < deadline, f"waited for {text!r}:\n{screen}"
+            time.sleep(0.05)
+
+    def sees_no_more(self, text: str) -> None:
+        deadline = time.monotonic() + 40
+        while text in (screen := self.screen):
+            assert time.monotonic() < deadline, f"waited until {text!r} is gone:\n{screen}"
             time.sleep(0.05)
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    yield Terminal()
-    subprocess.run(["tmux", "-L", "person", "kill-server"], check=False, capture_output=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    # Without it tmux writes `_` for every character that is not ASCII.
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    server = libtmux.Server(socket_name="person", config_file="/dev/null")
+    yield Terminal(server)
+    server.kill()
 
 
 @pytest.fixture
@@ -54,12 +70,12 @@ def window(full: Any) -> Iterator[Callable[..., None]]:
     """`window(2, "sh", "-c", …)` gives worker#2 a window in the project's session that runs a program."""
     server = TmuxServer(full.home.socket_name, full.home.tmux_conf, os.environ)
     server.ensure()
-    session = server.ensure_session("tiny", full.root, 80, 24)
+    server.ensure_session("tiny", full.root, 80, 24)
+    (session,) = server.model().sessions
 
     def open_it(agent: int, *argv: str) -> None:
-        new = ("new-window", "-d", "-P", "-F", "#{window_id}", "-t", session.id, "-n", f"worker-{agent}")
-        found = server.command(*new, shlex.join(argv))
-        full.set(Agent, agent, session=session.id, window=found[0])
+        window = session.new_window(f"worker-{agent}", window_shell=shlex.join(argv))
+        full.set(Agent, agent, session=session.session_id, window=window.window_id)
 
     yield open_it
     server.kill()
@@ -78,12 +94,14 @@ def test_a_person_watches_attaches_comes_back_and_quits(full: Any, terminal: Ter
     full.idea("Filed meanwhile", "seed", priority=0)
     terminal.sees("Filed meanwhile")
     full.set(Agent, 2, state="ended")
-    terminal.keys("2", "j", "t")
+    # Which row a key acts on is said by what is on the screen, so it has to be there first.
+    terminal.sees_no_more("worker#2 blocked")
+    terminal.keys("2", "Home", "j", "t")
     terminal.sees("worker#3 has no window any more")
     terminal.keys("q")
     terminal.sees("ended with 0")
     # Nothing of the screen is left on the terminal.
-    assert not re.search("[│╭]|3 Ideas", terminal("capture-pane", "-p"))
+    assert not re.search("[│╭]|3 Ideas", terminal.screen)
 
 
 def test_inside_a_tmux_of_ones_own_the_command_is_shown(full: Any, terminal: Terminal, window: Any) -> None:

@@ -61,7 +61,7 @@ def test_j_and_k_scroll_a_detail_that_is_longer_than_the_screen(campaign: Any, w
         await screen.press(*["j"] * 12)
         await screen.sees_not("step 3\n")
         await screen.sees("step 40")
-        campaign.comment(("project", 1), "Something else", 1)
+        campaign.waiting(("project", 1), "Something else", 1)
         await screen.sees("Something else")
         await screen.settled()
         assert "step 40" in screen.text, "what changes elsewhere leaves it where it was"

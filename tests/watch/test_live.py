@@ -41,7 +41,7 @@ def test_what_others_write_appears_by_itself(full: Any, watch: Any) -> None:
         await screen.sees("parked    P0 #3")
         full.set(Agent, 2, last_line="allowed; going on")
         await screen.sees("allowed; going on")
-        full.comment(("run", 1), "It hangs", 1)
+        full.waiting(("run", 1), "It hangs", 1)
         await screen.sees("P1 run#1")
         number = full.candidate(1, 2, None, subject="Much smaller")
         await screen.sees("to judge    2")
@@ -86,7 +86,7 @@ def test_nothing_is_read_while_nothing_changes_and_only_what_changed_when_someth
         await screen.sees("epoch 4")
         assert set(asked) - LOOKS == LIVE | {"idea.show"}
         asked.clear()
-        full.comment(("run", 1), "It hangs", 1)
+        full.waiting(("run", 1), "It hangs", 1)
         await screen.sees("It hangs")
         await screen.until(lambda: asked["idea.show"] > 0, "the detail")
         assert set(asked) - LOOKS == {*LIVE, "inbox.list", "idea.show"}
@@ -103,7 +103,7 @@ def test_after_very_many_events_everything_is_read_again(
         full.store.execute("BEGIN")
         for number in range(5):
             full.idea(f"One of many, {number}")
-        full.comment(("run", 1), "And this", 1)
+        full.waiting(("run", 1), "And this", 1)
         full.store.execute("COMMIT")
         await screen.sees("One of many, 4")
         await screen.sees("And this")

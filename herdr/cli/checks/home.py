@@ -23,7 +23,12 @@ MOVED = "move it back, or run `herdr init` where it is now"
 
 
 def checks(home: Home, environ: Mapping[str, str]) -> list[DoctorCheck]:
-    """The checks of one home."""
+    """The checks of one home.
+
+    Args:
+        home: the home.
+        environ: the variables of the shell.
+    """
     return [
         always("home", partial(permissions, home)),
         always("other files", partial(foreign, home)),
@@ -95,7 +100,12 @@ def projects(home: Home) -> Results:
 
 
 def disk(home: Home, root: Path | None) -> Results:
-    """How much room there is for the home and for worktrees."""
+    """How much room there is for the home and for worktrees.
+
+    Args:
+        home: the home.
+        root: the repo, if there is one.
+    """
     worst, where = min(
         (shutil.disk_usage(place).free, place) for place in {_existing(home.root), root or Path("/")}
     )
@@ -112,7 +122,12 @@ def _existing(path: Path) -> Path:
 
 
 def sockets(home: Home, environ: Mapping[str, str]) -> Results:
-    """Whether the home's tmux server answers on its socket; what other homes left is told, and is no fault."""
+    """Whether the home's tmux server answers on its socket; what other homes left is told, and is no fault.
+
+    Args:
+        home: the home.
+        environ: the variables of the shell.
+    """
     # The folder is tmux's own default, not a temporary file of ours.
     folder = Path(environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108
     names = (DEFAULT_SOCKET, f"{DEFAULT_SOCKET}-*")

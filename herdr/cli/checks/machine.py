@@ -35,7 +35,12 @@ def checks(environ: Mapping[str, str]) -> list[DoctorCheck]:
 
 
 def tmux(environ: Mapping[str, str], root: Path | None) -> Results:
-    """Whether tmux is there and new enough, where the project's agents run in it."""
+    """Whether tmux is there and new enough, where the project's agents run in it.
+
+    Args:
+        environ: the variables of the shell.
+        root: the repo, if there is one.
+    """
     try:
         return ok(check_tmux(environ))
     except HerdrError as wrong:
@@ -68,7 +73,12 @@ def python() -> Results:
 
 
 def on_path(name: str, environ: Mapping[str, str]) -> Results:
-    """Whether the name, typed in a shell, is this installation and nothing else."""
+    """Whether the name, typed in a shell, is this installation and nothing else.
+
+    Args:
+        name: `herdr` or `piloop`.
+        environ: the variables of the shell.
+    """
     ours = Path(sys.executable).parent / name
     first = shutil.which(name, path=environ.get("PATH", ""))
     if first is None:

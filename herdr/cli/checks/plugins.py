@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def checks(host: PluginHost, home: Home) -> list[DoctorCheck]:
-    """The checks of plugins; last, because a check of theirs may be what fails."""
+    """The checks of plugins; last, because a check of theirs may be what fails.
+
+    Args:
+        host: the plugins.
+        home: whose log has their errors.
+    """
     return [always("plugins", partial(loaded, host)), always("plugins in the daemon", partial(facts, home))]
 
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def checks(host: PluginHost, environ: Mapping[str, str]) -> list[DoctorCheck]:
-    """The checks of a project, and of the harnesses there are without one."""
+    """The checks of a project, and of the harnesses there are without one.
+
+    Args:
+        host: the plugins, which bring the harnesses.
+        environ: the variables of the shell.
+    """
     return [
         DoctorCheck(name=FILE_NAME, run=partial(config, environ)),
         DoctorCheck(name="harnesses", run=partial(harnesses, host, environ)),
@@ -28,7 +33,12 @@ def checks(host: PluginHost, environ: Mapping[str, str]) -> list[DoctorCheck]:
 
 
 def config(environ: Mapping[str, str], root: Path | None) -> Results:
-    """Whether the file is right, and which of its keys have no effect yet."""
+    """Whether the file is right, and which of its keys have no effect yet.
+
+    Args:
+        environ: the variables of the shell.
+        root: the repo.
+    """
     if root is None:
         return ok("you are in no project")
     if not (root / FILE_NAME).exists():
@@ -52,7 +62,13 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
 
 
 def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -> Results:
-    """Whether the harnesses that workers would run on are there."""
+    """Whether the harnesses that workers would run on are there.
+
+    Args:
+        host: the plugins, which bring the harnesses.
+        environ: the variables of the shell.
+        root: the repo.
+    """
     known = registered(host)
     named: tuple[str, ...] = ()
     background = False

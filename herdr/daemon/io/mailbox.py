@@ -91,7 +91,14 @@ class Mailboxes:
 
 
 def empty(database: Path, app: AppContext, agent_id: int, folder: Path) -> None:
-    """Answer every request in a mailbox, oldest first; runs in a worker thread, on a connection of its own."""
+    """Answer every request in a mailbox, oldest first; runs in a worker thread, on a connection of its own.
+
+    Args:
+        database: the home's database file.
+        app: the daemon, for its home.
+        agent_id: whose mailbox.
+        folder: the mailbox.
+    """
     requests = sorted(_requests(folder / "requests"), key=lambda path: path.stat().st_mtime_ns)
     if not requests:
         return

@@ -24,7 +24,8 @@ SCREEN_FILE = "screen.txt"
 class PostMortem(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. `commits` are the agents' own, `recovered` says whether there is one that herdr made.
 
-    `problems` says what could not be taken over; `fault` is set when the run's folder is not the one that herdr made.
+    `problems` says what could not be taken over; `fault` is set when the run's folder is not the one that herdr
+    made.
     """
 
     commits: int = 0

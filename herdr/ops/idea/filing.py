@@ -254,6 +254,12 @@ def _check_sweep(context: Context) -> None:
 def refuse_known(conn: Store, project: Project, title: str, *, but: int | None = None) -> None:
     """Refuse a title that another idea of the project has.
 
+    Args:
+        conn: the open store.
+        project: where the title has to be new.
+        title: as it would be stored.
+        but: the idea that may have it: the one that is changed.
+
     Raises:
         RefusedError: names that idea.
     """
@@ -284,6 +290,11 @@ def _compare(conn: Store, project: Project, title: str, *, but: int | None = Non
 def base_of(context: Context, project: Project, name: str | None) -> int | None:
     """The candidate that an idea is pinned to.
 
+    Args:
+        context: who asks.
+        project: the project of the idea.
+        name: `candidate#3`; None is the head.
+
     Raises:
         UsageError: there is none of this name in the project.
     """
@@ -304,6 +315,10 @@ class _Harnesses(msgspec.Struct, frozen=True, kw_only=True):
 def check_harness(project: Project, name: str) -> None:
     """Refuse a name that surely is no harness, without loading a plugin.
 
+    Args:
+        project: whose configuration may define it.
+        name: what the idea is pinned to.
+
     Raises:
         UsageError: nothing can have registered it.
     """
@@ -323,5 +338,10 @@ def check_harness(project: Project, name: str) -> None:
 
 
 def optional(text: str | None, what: str) -> str | None:
-    """A text as it may be stored; None when there is none."""
+    """A text as it may be stored; None when there is none.
+
+    Args:
+        text: what somebody wrote, if anything.
+        what: what it is, for the error: `a plan`.
+    """
     return None if text is None else text_of(text, what) or None

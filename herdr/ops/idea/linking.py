@@ -97,6 +97,12 @@ def remove_links(context: Context, request: UnlinkIdea) -> LinksChanged:
 def link(context: Context, idea: Idea, after: Sequence[str], supersedes: Sequence[str]) -> None:
     """Enter links of an idea; one that is there already stays.
 
+    Args:
+        context: who asks.
+        idea: the one that waits or replaces.
+        after: names of the ideas that it waits for.
+        supersedes: names of the ideas that it replaces.
+
     Raises:
         UsageError: an idea is not there, or of another project.
         RefusedError: a circle would close.
@@ -130,7 +136,12 @@ def _refuse_circle(new: Link, known: Sequence[Link]) -> None:
 
 
 def links_of(conn: Store, project_id: int) -> list[Link]:
-    """All the links between a project's ideas."""
+    """All the links between a project's ideas.
+
+    Args:
+        conn: the open store.
+        project_id: whose ideas.
+    """
     rows = conn.execute(
         "SELECT l.idea_id, l.target_id, l.kind FROM idea_links l JOIN ideas i ON i.id = l.idea_id"
         " WHERE i.project_id = ? ORDER BY l.target_id",
@@ -140,7 +151,12 @@ def links_of(conn: Store, project_id: int) -> list[Link]:
 
 
 def links_among(conn: Store, ideas: Sequence[int]) -> tuple[list[Link], Mapping[int, IdeaStatus]]:
-    """The links from and to some ideas, and the status of each idea in them: two questions in any campaign."""
+    """The links from and to some ideas, and the status of each idea in them: two questions in any campaign.
+
+    Args:
+        conn: the open store.
+        ideas: their ids.
+    """
     wanted = msgspec.json.encode(list(ideas)).decode()
     rows = conn.execute(
         "SELECT idea_id, target_id, kind FROM idea_links WHERE idea_id IN (SELECT value FROM json_each(?1))"

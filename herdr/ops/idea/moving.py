@@ -98,7 +98,12 @@ def ready(context: Context, request: ReadyIdea) -> IdeaMoved:
 
 
 def is_hunch(conn: Store, idea_id: int) -> bool:
-    """Whether an idea was filed as a seed and never developed; the event log remembers."""
+    """Whether an idea was filed as a seed and never developed; the event log remembers.
+
+    Args:
+        conn: the open store.
+        idea_id: which idea.
+    """
     return (
         conn.execute(
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM events WHERE target_kind = 'idea' AND target_id = ?1"

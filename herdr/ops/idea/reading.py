@@ -102,7 +102,12 @@ def _count(conn: Store, project: Project, statuses: Sequence[str], family: str |
 
 
 def idea_views(conn: Store, ideas: Sequence[Idea]) -> list[IdeaView]:
-    """Ideas with those that each still waits for."""
+    """Ideas with those that each still waits for.
+
+    Args:
+        conn: the open store.
+        ideas: their rows, of any project.
+    """
     waiting = [idea.id for idea in ideas if idea.status not in ENDED]
     links, statuses = links_among(conn, waiting) if waiting else ([], {})
     by_idea: dict[int, list[Link]] = {}

@@ -32,7 +32,7 @@ def race(project: Any, number: int) -> str:
             assert process.returncode == 4, err
             assert winners[0] in err
             assert trees == []
-    return winners[0]
+    return str(winners[0])
 
 
 @KINDS

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from github import Auth, Github, GithubException
+from github.ContentFile import ContentFile
 from herdr_polyresearch.forge.address import Address
 from herdr_polyresearch.forge.base import CAPABILITIES, Forge
 from herdr_polyresearch.forge.github import GitHubForge
@@ -61,6 +62,12 @@ def git(cwd: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
+def one_file(found: ContentFile | list[ContentFile]) -> ContentFile:
+    """What a path that is no folder names."""
+    assert not isinstance(found, list)
+    return found
+
+
 class Place:
     """A repository with FILES on main, on one of the forges; `open` gives the forge as seen by a user."""
 
@@ -72,7 +79,7 @@ class Place:
 
     def open(self, login: str = "lead", **options: Any) -> Forge:
         """The forge as this user sees it."""
-        forge = self._open(login, **options)
+        forge: Forge = self._open(login, **options)
         self.opened.append(forge)
         return forge
 
@@ -144,7 +151,7 @@ class ServedPlace(Place):
         self.api = api
         self.slug = f"lead/{name}"
         self.tokens = tokens
-        options = {} if api is None else {"base_url": api}
+        options: dict[str, Any] = {} if api is None else {"base_url": api}
         self.admin = Github(
             auth=Auth.Token(tokens["lead"]),
             retry=None,
@@ -173,9 +180,9 @@ class ServedPlace(Place):
             repo.create_git_ref(f"refs/heads/{branch}", repo.get_branch("main").commit.sha)
         there = self.read(branch)
         for name, text in files.items():
-            old = repo.get_contents(name, ref=branch).sha if name in there else None
+            old = one_file(repo.get_contents(name, ref=branch)).sha if name in there else None
             if text is None:
-                repo.delete_file(name, "delete", old, branch=branch)
+                repo.delete_file(name, "delete", str(old), branch=branch)
             elif old is None:
                 repo.create_file(name, "add", text, branch=branch)
             else:
@@ -187,7 +194,7 @@ class ServedPlace(Place):
         found: dict[str, str] = {}
         for name in ("README.md", "train.py", "gone.py", "new.py", "other.py"):
             try:
-                found[name] = repo.get_contents(name, ref=branch).decoded_content.decode()
+                found[name] = one_file(repo.get_contents(name, ref=branch)).decoded_content.decode()
             except GithubException:
                 continue
         return found
@@ -384,4 +391,5 @@ def make_git_place(make_place: Callable[..., Place], tmp_path: Path) -> Iterator
 @pytest.fixture
 def missing() -> Callable[[str, str], None]:
     """What a stand-in that cannot be had does to a test."""
-    return stand_ins.missing
+    said: Callable[[str, str], None] = stand_ins.missing
+    return said

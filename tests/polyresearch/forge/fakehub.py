@@ -109,7 +109,8 @@ class FakeHub:
                     self.faults.remove(fault)
         if fault is not None and fault.kind == "slow":
             self.released.wait(20)
-        status, answer, headers = 200, None, {}
+        status, answer = 200, None
+        headers: dict[str, str] = {}
         if fault is None or fault.after:
             with self.lock:
                 status, answer, headers = self.answer(

@@ -13,6 +13,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import requests
 
@@ -123,7 +124,7 @@ class GitSide:
         if verb == "PUT" and merge:
             return 200, self.merge(int(merge[1]), json.loads(body or b"{}"), sent), {}
         if verb == "DELETE" and ref:
-            self.git("update-ref", "-d", f"refs/heads/{requests.utils.unquote(ref[1])}")
+            self.git("update-ref", "-d", f"refs/heads/{unquote(ref[1])}")
             return 204, None, {}
         if verb == "POST" and local == "/pulls":
             self.check_new(json.loads(body), sent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -278,13 +279,14 @@ def test_an_outsider_may_comment_but_not_change(place: Place) -> None:
     number = lead.create_issue("one", "", labels=["thesis"]).number
     mine = lead.comment(number, "mine")
     carol.comment(number, "/approve")
-    for change in (
+    changes: tuple[Callable[[], object], ...] = (
         lambda: carol.close_issue(number),
         lambda: carol.add_labels(number, ["x"]),
         lambda: carol.edit_comment(mine.id, "yours"),
         lambda: carol.delete_comment(mine.id),
         lambda: carol.create_issue("two", "", labels=["thesis"]),
-    ):
+    )
+    for change in changes:
         with pytest.raises(AccessError) as caught:
             change()
         assert caught.value.fix

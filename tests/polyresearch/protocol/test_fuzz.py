@@ -112,9 +112,9 @@ texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_si
 numbers = st.integers(0, 2**64 - 1)
 metrics = st.floats()
 times = st.just("2026-04-06T14:30:00.123456789Z")
-annotations = st.lists(
-    st.builds(b.Annotation, category=texts, task_id=st.none() | texts, text=texts), max_size=3
-).map(tuple)
+notes = st.lists(st.builds(b.Annotation, category=texts, task_id=st.none() | texts, text=texts), max_size=3).map(
+    tuple
+)
 observations = st.sampled_from(OBSERVATIONS)
 
 blocks = st.one_of(
@@ -129,7 +129,7 @@ blocks = st.one_of(
         baseline_metric=st.none() | metrics,
         observation=observations,
         summary=texts,
-        annotations=annotations,
+        annotations=notes,
         runs=st.lists(metrics, max_size=4).map(tuple),
         commit=st.none() | texts,
         exact=st.just(False),

@@ -13,10 +13,11 @@ import pytest
 from herdr_polyresearch.protocol import blocks as b
 from herdr_polyresearch.protocol.model import Phase
 from herdr_polyresearch.protocol.repairs import repairs
+from herdr_polyresearch.protocol.words import Outcome, Reason
 
 STORIES = int(os.environ.get("POLYRESEARCH_FUZZ", "4000")) // 10
 PEOPLE = ("lead", "boss", "alice", "bob", "carol")
-FINAL = ("accepted", "non_improvement", "disagreement", "stale", "infra_failure")
+FINAL: tuple[Outcome, ...] = ("accepted", "non_improvement", "disagreement", "stale", "infra_failure")
 
 
 def story_of(rng: random.Random, s: Any) -> Any:
@@ -41,7 +42,8 @@ def tell(rng: random.Random, s: Any, event: int) -> None:
     elif event < 5:
         s.say(who, b.ClaimBlock(thesis=thesis, node=node))
     elif event == 5:
-        reason = rng.choice(("no_improvement", "timeout", "infra_failure"))
+        reasons: tuple[Reason, ...] = ("no_improvement", "timeout", "infra_failure")
+        reason = rng.choice(reasons)
         s.say(rng.choice((who, "lead")), b.ReleaseBlock(thesis=thesis, node=node, reason=reason))
     elif event < 8:
         s.say(
@@ -90,7 +92,7 @@ def phase_without_strangers(s: Any, existing: Any) -> str:
 
 @pytest.mark.timeout(600)
 def test_both_readers_come_to_the_same(story: Callable[..., Any], existing: Any) -> None:
-    phases = Counter()
+    phases: Counter[Any] = Counter()
     for seed in range(STORIES):
         s = story_of(random.Random(seed), story(assignment_timeout=timedelta(hours=4)))
         theirs, thesis = existing(s), s.thesis
