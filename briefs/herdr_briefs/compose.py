@@ -69,6 +69,8 @@ def _project_text(title: str, text: str, source: str, context: BriefContext, roo
     """Text of the project's own, for its agents: it instructs, so it is not quoted."""
     if not text.strip():
         return ""
-    rest = f"Read the rest of the project's {source} in {context.project.path}"
+    # The checkout is named only where the text is nowhere else: an agent that is led there may work there.
+    where = context.worktree if (context.worktree / source).is_file() else context.project.path
+    rest = f"Read the rest of the project's {source} in {where}"
     kept, cut = shorten(text, room.get("texts"), rest)
     return f"# {title}\n\n{kept.strip()}\n\n{cut}".rstrip()

@@ -35,16 +35,17 @@ def seeds(context: LaunchContext) -> tuple[Seed, ...]:
 
 
 def answered(before: Mapping[str, Any], context: LaunchContext, account: object) -> dict[str, Any]:
-    """The state file with onboarding done, the main repo trusted (which covers its worktrees), the key approved.
+    """The state file with onboarding done, the worktree trusted, the key approved.
 
-    All that Claude Code itself wrote there stays: other agents may be using the folder.
+    The worktree's path is enough, also once its `.git` is gone; the person's checkout gets no trust. All else
+    that Claude Code wrote there stays: other agents may be using the folder.
     """
     state = {**before, "hasCompletedOnboarding": True}
     if account and "oauthAccount" not in state:
         state["oauthAccount"] = account
-    projects = {**state.get("projects", {})}
-    for root in {str(context.repo_root), str(context.repo_root.resolve())}:
-        projects[root] = {**projects.get(root, {}), "hasTrustDialogAccepted": True}
+    projects = {path: known for path, known in state.get("projects", {}).items() if not _is_over(path, context)}
+    for folder in {str(context.cwd), str(context.cwd.resolve())}:
+        projects[folder] = {**projects.get(folder, {}), "hasTrustDialogAccepted": True}
     state["projects"] = projects
     key = context.environ.get("ANTHROPIC_API_KEY", "")[-KEY_TAIL:]
     answers = state.get("customApiKeyResponses", {})
@@ -52,6 +53,12 @@ def answered(before: Mapping[str, Any], context: LaunchContext, account: object)
         rejected = [other for other in answers.get("rejected", []) if other != key]
         state["customApiKeyResponses"] = {"approved": [*answers.get("approved", []), key], "rejected": rejected}
     return state
+
+
+def _is_over(path: str, context: LaunchContext) -> bool:
+    """Whether it is the worktree of another run that is gone: else the file would grow for ever."""
+    parents = (context.cwd.parent, context.cwd.resolve().parent)
+    return Path(path).parent in parents and not Path(path).exists()
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -14,8 +14,6 @@ from herdr.api import HerdrError, LaunchContext, Seed
 #: What of the user's own config says which model answers, and where.
 MODEL_KEYS = ("model", "model_provider", "model_providers", "model_reasoning_effort", "openai_base_url")
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
-#: What a commit writes in the git folder. Not its config and hooks: git runs those outside the sandbox too.
-GIT_PARTS = ("objects", "refs", "logs")
 
 
 def folder(context: LaunchContext) -> Path:
@@ -74,33 +72,32 @@ def config(context: LaunchContext) -> dict[str, Any]:
     model = {key: user[key] for key in MODEL_KEYS if key in user}
     if context.environ.get("OPENAI_BASE_URL"):
         model.setdefault("openai_base_url", context.environ["OPENAI_BASE_URL"])
-    roots = {str(context.repo_root), str(context.repo_root.resolve())}
+    # Of trust in its repository, or in a folder above, Codex takes no notice.
+    trusted = {str(context.cwd), str(context.cwd.resolve())}
     return {
         **model,
         "approval_policy": "never",
         "check_for_update_on_startup": False,
         "sandbox_mode": sandbox,
         "features": {"memories": False},
-        "projects": {root: {"trust_level": "trusted"} for root in sorted(roots)},
-        "sandbox_workspace_write": {"writable_roots": writable_roots(context.cwd)},
+        "projects": {folder: {"trust_level": "trusted"} for folder in sorted(trusted)},
+        "sandbox_workspace_write": {"writable_roots": writable_roots(context)},
         # It would hide every variable with TOKEN in its name from the agent's shell, and `piloop` needs one.
         "shell_environment_policy": {"inherit": "all", "ignore_default_excludes": True},
         "tui": {"screen_reader_detection_done": True},
     }
 
 
-def writable_roots(worktree: Path) -> list[str]:
-    """What a commit in a linked worktree writes outside of it; nothing for a checkout of its own.
+def writable_roots(context: LaunchContext) -> list[str]:
+    """What a commit writes outside of the worktree: the run's repository, which is nobody else's.
 
-    The worktree's git folder is named by itself, because Codex protects it even inside a writable root.
+    The worktree's folder in it is named by itself, because Codex protects it even inside a writable root. Nothing
+    is read from the worktree's `.git`: an agent that wrote it would choose what its next start may write.
+
+    Args:
+        context: the agent's.
     """
-    pointer = worktree / ".git"
-    if not pointer.is_file():
-        return []
-    git_dir = (worktree / pointer.read_text().partition("gitdir:")[2].strip()).resolve()
-    common_file = git_dir / "commondir"
-    common = (git_dir / common_file.read_text().strip()).resolve() if common_file.is_file() else git_dir
-    return [str(path) for path in (git_dir, *(common / part for part in GIT_PARTS))]
+    return [str(path) for path in (context.git_dir, context.git_admin) if path is not None]
 
 
 def _user_config(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -96,7 +96,9 @@ class LaunchContext(Struct, frozen=True, kw_only=True):
     agent: str
     role: str
     cwd: Path
+    """The worktree: the folder that the agent works in, and the one to trust."""
     repo_root: Path
+    """The person's checkout. An agent that is told of it may work there, so name it only where need be."""
     state_dir: Path
     profile_dir: Path
     """A directory of herdr's own for this project and harness, kept between agents."""
@@ -111,6 +113,10 @@ class LaunchContext(Struct, frozen=True, kw_only=True):
     evaluate: Sequence[str] = ()
     """The evaluate command, which an agent runs to check its own work."""
     settings: Mapping[str, object] = {}
+    git_dir: Path | None = None
+    """The bare repository of the run's own that `cwd` is the worktree of; it is not the one of `repo_root`."""
+    git_admin: Path | None = None
+    """The worktree's own folder in it, with its HEAD and index: a commit writes in both."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -58,19 +58,20 @@ def test_nothing_is_asked_at_the_start(context: Context) -> None:
     given = context(environ=environ(ANTHROPIC_API_KEY="sk-ant-0123456789abcdefghijklmnop"))
     state = seeded(given)
     assert state["hasCompletedOnboarding"] is True
-    assert state["projects"][str(given.repo_root)] == {"hasTrustDialogAccepted": True}
+    assert state["projects"] == {str(given.cwd): {"hasTrustDialogAccepted": True}}
     assert state["customApiKeyResponses"] == {"approved": ["6789abcdefghijklmnop"], "rejected": []}
-    assert str(given.cwd) not in state["projects"]
 
 
 def test_what_claude_wrote_into_the_profile_stays(context: Context) -> None:
     given = context(environ=environ())
-    mine = {"numStartups": 3, "projects": {str(given.repo_root): {"lastCost": 1}, "/else": {}}}
+    gone = str(given.cwd.parent / "run-1")
+    mine = {"numStartups": 3, "projects": {str(given.cwd): {"lastCost": 1}, "/else": {}, gone: {}}}
     (given.profile_dir / ".claude.json").write_text(json.dumps(mine))
     state = seeded(given)
     assert state["numStartups"] == 3
-    assert state["projects"][str(given.repo_root)] == {"lastCost": 1, "hasTrustDialogAccepted": True}
-    assert "/else" in state["projects"]
+    assert state["projects"][str(given.cwd)] == {"lastCost": 1, "hasTrustDialogAccepted": True}
+    # A worktree that is gone is forgotten, or the file would grow with each run.
+    assert set(state["projects"]) == {str(given.cwd), "/else"}
     assert [seed.path.name for seed in CLAUDE.launch(given).seeds] == ["settings.json"]
 
 

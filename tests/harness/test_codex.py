@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ def test_a_headless_one_prints_events_and_needs_no_trust(context: Context) -> No
 def test_nothing_is_asked_and_the_sandbox_stays_on(context: Context) -> None:
     config = seeded(context(environ=environ()))
     assert (config["approval_policy"], config["sandbox_mode"]) == ("never", "workspace-write")
-    assert config["projects"] == {str(context().repo_root): {"trust_level": "trusted"}}
+    assert config["projects"] == {str(context().cwd): {"trust_level": "trusted"}}
     assert config["check_for_update_on_startup"] is False
     assert config["shell_environment_policy"]["ignore_default_excludes"] is True
 
@@ -72,18 +71,25 @@ def test_another_sandbox_must_be_one_that_codex_has(context: Context) -> None:
         CODEX.launch(context(environ=environ(), settings={"sandbox": "off"}))
 
 
-def test_a_linked_worktree_can_be_committed_and_the_repos_hooks_cannot_be_written(
-    context: Context, make_repo: Callable[..., Path], tmp_path: Path
-) -> None:
-    repo, worktree = make_repo(name="project"), tmp_path / "trees" / "run-1"
-    subprocess.run(["git", "worktree", "add", "-q", str(worktree)], cwd=repo, check=True)
-    roots = [
-        Path(root)
-        for root in seeded(context(environ=environ(), cwd=worktree))["sandbox_workspace_write"]["writable_roots"]
-    ]
-    git = repo / ".git"
-    assert roots == [git / "worktrees" / "run-1", git / "objects", git / "refs", git / "logs"]
-    assert home.writable_roots(repo) == []
+def test_the_worktree_is_trusted_by_both_its_names(context: Context, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    config = seeded(context(environ=environ(), cwd=tmp_path / "link"))
+    assert set(config["projects"]) == {str(tmp_path / "link"), str(tmp_path / "real")}
+
+
+def test_a_commit_can_be_made_in_the_runs_repository_and_nowhere_else(context: Context, tmp_path: Path) -> None:
+    def roots(**given: Path) -> list[str]:
+        made = seeded(context(environ=environ(), **given))
+        return list(made["sandbox_workspace_write"]["writable_roots"])
+
+    repository = tmp_path / "run-1.git"
+    admin = repository / "worktrees" / "worktree"
+    # The worktree's folder by itself: inside a writable root Codex protects it all the same.
+    assert roots(git_dir=repository, git_admin=admin) == [str(repository), str(admin)]
+    # What an agent wrote there is not obeyed.
+    (context().cwd / ".git").write_text("gitdir: /home\n")
+    assert roots() == []
 
 
 def test_model_and_provider_are_the_users_and_nothing_else_is(context: Context) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import threading
 import uuid
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from herdr.contract.facts import ClaimAnswer
 from herdr.contract.harness import Cause, Harness, Launch, LaunchContext
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work, base_environment
 from herdr.daemon.runs.briefing import compose_brief
+from herdr.daemon.runs.environment import agent_environment
 from herdr.daemon.runs.folders import folder_of_run, folder_of_sweep
 from herdr.errors import HerdrError
 from herdr.harness.seeds import write_seeds
@@ -36,6 +39,9 @@ CLEARED = (
     "CLAUDE_CODE_CHILD_SESSION", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
     "VIRTUAL_ENV",
 )  # fmt: skip
+
+#: Held while the seeds of a start are made and written, one for each profile.
+_SEEDING: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 class StartFailedError(HerdrError):
@@ -139,9 +145,7 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         context = context_for(app, fleet, work, agent, harness)
         brief = await compose_brief(app, fleet, work, agent)
         atomic_write(context.brief, brief)
-        start = await anyio.to_thread.run_sync(harness.launch, context)
-        _check_told(harness, context, start)
-        await anyio.to_thread.run_sync(write_seeds, start.seeds)
+        start = await anyio.to_thread.run_sync(_seed, harness, context)
         request = _request(app, work, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
@@ -152,6 +156,16 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         type(work).update(store, work.id, brief=brief, actor=ACTOR)
         _enter_brief(store, agent, context.prompt, in_argv=start.prompt_in_argv, stamp=app.timestamp())
     return Launched(agent=get(app.store, Agent, agent.id), harness=harness, context=context, place=place)
+
+
+def _seed(harness: Harness, context: LaunchContext) -> Launch:
+    """Ask the harness how to start, and write what it wants to find at its start."""
+    # Two that start at once add to one file of their profile: the last would take the other's trust away.
+    with _SEEDING[context.profile_dir]:
+        start = harness.launch(context)
+        _check_told(harness, context, start)
+        write_seeds(start.seeds)
+    return start
 
 
 def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
@@ -165,7 +179,8 @@ def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None
 
 def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness: Harness) -> LaunchContext:
     """What a harness needs to know of an agent: the same at its launch and when it is found again."""
-    worktree = Path(work.worktree or fleet.root)
+    folder = folder_of_run(app, fleet, work) if isinstance(work, Run) else folder_of_sweep(app, fleet, work)
+    worktree, place = Path(work.worktree or fleet.root), folder.place
     brief = worktree / ".herdr" / "brief.md"
     return LaunchContext(
         agent=agent.name,
@@ -179,9 +194,11 @@ def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness
         model=agent.model,
         session_id=agent.session_id,
         mode=fleet.runtime.mode,
-        environ=base_environment(),
+        environ=agent_environment(base_environment(), fleet.root, worktree),
         settings=fleet.settings_for(harness.name),
         evaluate=fleet.config.evaluate,
+        git_dir=place.repository,
+        git_admin=place.admin,
     )
 
 
