@@ -150,6 +150,9 @@ class MailboxClient:
         content = msgspec.json.encode({**request, "token": self._token, "cwd": str(self._cwd)})
         draft = path.with_name(f".{path.name}")
         try:
+            # Whoever tidied up in the worktree may have deleted it.
+            for folder in (self._mailbox.parent, self._mailbox, path.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
             draft.write_bytes(content)
             draft.rename(path)
         except OSError as error:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
+from herdr.files import Folder
 from herdr.repo.checks import path_inside
-from herdr.repo.files import delete_tree
+from herdr.repo.files import delete_entry
 from herdr.repo.git import run_git
 from herdr.repo.isolated import Isolated, exclude
 from herdr.repo.own import OwnRepository
@@ -74,13 +75,14 @@ def make_agent_folder(place: Isolated, own: OwnRepository) -> Path:
             fix=f"Take it out of git: git rm -r --cached {AGENT_FOLDER}",
         )
     # An agent may have put anything there, a link to another folder too.
-    if folder.is_symlink() or not folder.is_dir():
-        folder.unlink(missing_ok=True)
-    else:
-        delete_tree(folder)
-    for part in ("requests", "answers"):
-        (folder / "mailbox" / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    delete_entry(folder)
+    with (
+        Folder.open(place.worktree) as worktree,
+        worktree.inner(AGENT_FOLDER, make=True) as made,
+        made.inner("mailbox", make=True) as mailbox,
+    ):
+        for part in ("requests", "answers"):
+            mailbox.inner(part, make=True).close()
     return folder
 
 

@@ -33,11 +33,11 @@ def differing(campaign: Any) -> Any:
 
 def test_it_gives_no_verdict_a_person_is_told_once_and_it_is_tried_again(differing: Any) -> None:
     differing.idea("Nine", "commit number=9 nine")
-    differing.start()
+    differing.up()
     body = differing.wait("SELECT body FROM comments WHERE kind = 'escalation'")
     assert "evaluate.py, as checked out, is not what was recorded" in body
-    told = differing.ask(ListInbox.operation)["comments"]
-    assert [(one["target"], one["priority"]) for one in told] == [("candidate#2", 1)]
+    told = differing.ask(ListInbox()).comments
+    assert [(one.target, one.priority) for one in told] == [("candidate#2", 1)]
     faults = "SELECT count(*) FROM events WHERE kind = 'daemon.fault'"
     wait_until(lambda: differing.value(faults) >= 2, "a second try")
     assert differing.value("SELECT count(*) FROM comments WHERE kind = 'escalation'") == 1
@@ -56,7 +56,7 @@ def test_what_an_older_herdr_stored_is_completed(campaign: Any) -> None:
     del found["contents"]
     store_definition(campaign, found)
     campaign.idea("Nine", "commit number=9 nine")
-    campaign.start()
+    campaign.up()
     campaign.settled()
     assert definition(campaign) == whole
     assert [verdict for _, verdict, _ in campaign.verdicts()] == ["keep"]

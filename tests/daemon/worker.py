@@ -99,7 +99,13 @@ def spawn(words: str) -> None:
     subprocess.Popen(["setsid", "sh", "-c", f"trap '' HUP TERM; {words}"])
 
 
+def shell(words: str) -> None:
+    """Run a shell's command line."""
+    subprocess.run(["sh", "-c", words], check=True)
+
+
 COMMANDS: dict[str, Callable[[str], None]] = {
+    "sh": shell,
     "commit": commit,
     "add": add,
     "write": write,

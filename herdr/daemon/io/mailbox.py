@@ -2,12 +2,16 @@
 
 Agents never open the database, so one that may write only its worktree works as well, and one place decides who
 may do what. A request that was carried out is never carried out again: its answer is kept with its id.
+
+The agent may have put anything in the place of the mailbox and of each part of it. So all of it is opened by
+handles and through no link, see `herdr.files`; what is no request is passed over and named once.
 """
 
 from __future__ import annotations
 
 import hmac
 import os
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,14 +22,16 @@ import msgspec
 
 from herdr.daemon.app_context import AppContext, log
 from herdr.errors import HerdrError, RefusedError, UsageError
-from herdr.home import atomic_write
+from herdr.files import Folder, NotPlainError, open_below
 from herdr.ops.core import Context, Reply, check, look_up, perform, read_request
-from herdr.store.connection import open_store, transaction
-from herdr.store.rows import Agent, get_or_none
+from herdr.store.connection import Store, open_store, transaction
+from herdr.store.rows import Agent, Comment, get_or_none
 from herdr.tokens import token_hash
 
 #: A request is a command line with a comment; nobody writes a novel into one.
 SIZE_LIMIT = 1024 * 1024
+#: How many of the things that are no requests are named.
+NAMED = 3
 #: Seconds between looks at the mailboxes' folders: a stat each, the most that an idle daemon of many agents does.
 LOOK = 0.2
 
@@ -94,31 +100,100 @@ def empty(database: Path, app: AppContext, agent_id: int, folder: Path) -> None:
     """Answer every request in a mailbox, oldest first; runs in a worker thread, on a connection of its own.
 
     Args:
-        database: the home's database file.
-        app: the daemon, for its home.
-        agent_id: whose mailbox.
-        folder: the mailbox.
+        database: the store's file.
+        app: the daemon.
+        agent_id: whose mailbox it is.
+        folder: the mailbox, two steps down from the agent's worktree.
     """
-    requests = sorted(_requests(folder / "requests"), key=lambda path: path.stat().st_mtime_ns)
-    if not requests:
+    strange: list[str] = []
+    try:
+        with (
+            Folder.open(folder.parent.parent) as worktree,
+            open_below(worktree, folder.parent.name, folder.name) as mailbox,
+            mailbox.inner("requests") as requests,
+            mailbox.inner("answers", make=True) as answers,
+        ):
+            names = _names(requests, strange)
+            if names:
+                with closing(open_store(database, mode="person", actor="daemon")) as store:
+                    _answer_all(store, app, agent_id, names, requests, answers, strange)
+    except FileNotFoundError:
+        # The agent has deleted it; its piloop makes it anew.
         return
-    store = open_store(database, mode="person", actor="daemon")
-    try:
-        agent = get_or_none(store, Agent, agent_id)
-        assert agent is not None
-        store.actor = agent.name
-        context = Context(conn=store, home=app.home, actor=agent.name, cwd=folder.parent.parent, agent=agent)
-        for path in requests:
-            answer = _answer(context, agent, path)
-            atomic_write(folder / "answers" / path.name, msgspec.json.encode(answer))
-            path.unlink(missing_ok=True)
-    finally:
-        store.close()
+    except NotPlainError as error:
+        strange.append(error.message)
+    if strange:
+        with closing(open_store(database, mode="person", actor="daemon")) as store:
+            _name_once(store, agent_id, strange)
 
 
-def _answer(context: Context, agent: Agent, path: Path) -> Reply:
+def _answer_all(
+    store: Store,
+    app: AppContext,
+    agent_id: int,
+    names: list[str],
+    requests: Folder,
+    answers: Folder,
+    strange: list[str],
+) -> None:
+    agent = get_or_none(store, Agent, agent_id)
+    assert agent is not None
+    store.actor = agent.name
+    cwd = requests.path.parent.parent.parent
+    context = Context(conn=store, home=app.home, actor=agent.name, cwd=cwd, agent=agent)
+    for name in names:
+        try:
+            answers.replace(name, msgspec.json.encode(_answer(context, agent, requests, name)))
+        except NotPlainError as error:
+            strange.append(error.message)
+        try:
+            requests.remove(name)
+        except NotPlainError as error:
+            strange.append(error.message)
+
+
+def _names(requests: Folder, strange: list[str]) -> list[str]:
+    """The names of the requests, the oldest first; what has such a name and is no file is added to `strange`."""
+    found: list[tuple[int, str]] = []
+    for entry in requests.entries():
+        if not entry.name.endswith(".json") or entry.name.startswith("."):
+            continue
+        if entry.is_file(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.name))
+        elif len(strange) <= NAMED:
+            strange.append(f"{requests.path / entry.name} is no plain file")
+    return [name for _, name in sorted(found)]
+
+
+def _name_once(store: Store, agent_id: int, strange: list[str]) -> None:
+    """Note on the agent's run that its mailbox holds what is no request, once for each agent."""
+    agent = get_or_none(store, Agent, agent_id)
+    assert agent is not None
+    begin = f"the mailbox of {agent.name} is broken: "
+    more = "; and more" if len(strange) > NAMED else ""
+    known = "SELECT 1 FROM comments WHERE actor = 'daemon' AND substr(body, 1, ?) = ?"
+    with transaction(store):
+        if store.execute(known, (len(begin), begin)).fetchone() is None:
+            Comment.insert(
+                store,
+                project_id=agent.project_id,
+                target_kind="agent" if agent.run_id is None else "run",
+                target_id=agent.id if agent.run_id is None else agent.run_id,
+                kind="note",
+                body=_storable(f"{begin}{'; '.join(strange[:NAMED])}{more}"),
+                actor="daemon",
+            )
+
+
+def _storable(text: str) -> str:
+    """A file's name may hold bytes that are no text."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _answer(context: Context, agent: Agent, requests: Folder, name: str) -> Reply:
     try:
-        envelope = _open(path)
+        envelope = _open(requests, name)
         if not hmac.compare_digest(token_hash(envelope.token), agent.token_hash):
             raise RefusedError(
                 "the token is not the one of this agent", fix="call piloop from the agent's own shell"
@@ -127,7 +202,7 @@ def _answer(context: Context, agent: Agent, path: Path) -> Reply:
     except HerdrError as error:
         return _failure(error)
     except Exception as error:
-        log.exception("the request %s failed", path)
+        log.exception("the request %s failed", requests.path / name)
         return _failure(HerdrError(f"the daemon could not do this: {type(error).__name__}: {error}"))
 
 
@@ -157,22 +232,13 @@ def _once(context: Context, agent: Agent, envelope: Envelope) -> bytes:
     return answer
 
 
-def _open(path: Path) -> Envelope:
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        content = file.read(SIZE_LIMIT + 1)
-    if len(content) > SIZE_LIMIT:
-        raise UsageError(f"a request may hold at most {SIZE_LIMIT} bytes")
+def _open(requests: Folder, name: str) -> Envelope:
     try:
-        return msgspec.json.decode(content, type=Envelope)
+        return msgspec.json.decode(requests.read(name, SIZE_LIMIT), type=Envelope)
+    except FileNotFoundError as error:
+        raise UsageError("the request was taken back") from error
     except msgspec.MsgspecError as error:
         raise UsageError(f"this is no request: {error}") from error
-
-
-def _requests(folder: Path) -> list[Path]:
-    try:
-        return [path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith(".")]
-    except OSError:
-        return []
 
 
 def _changed(folder: str) -> int:

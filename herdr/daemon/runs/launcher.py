@@ -20,6 +20,7 @@ from herdr.daemon.runs.briefing import compose_brief
 from herdr.daemon.runs.environment import agent_environment
 from herdr.daemon.runs.folders import folder_of_run, folder_of_sweep
 from herdr.errors import HerdrError
+from herdr.files import Folder
 from herdr.harness.seeds import write_seeds
 from herdr.home import atomic_write
 from herdr.python import module_argv
@@ -144,7 +145,7 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         harness = fleet.harnesses.get(work.harness)
         context = context_for(app, fleet, work, agent, harness)
         brief = await compose_brief(app, fleet, work, agent)
-        atomic_write(context.brief, brief)
+        await anyio.to_thread.run_sync(_write_brief, context, brief)
         start = await anyio.to_thread.run_sync(_seed, harness, context)
         request = _request(app, work, agent, context, start, token)
         place = await fleet.runtime.launch(request)
@@ -166,6 +167,12 @@ def _seed(harness: Harness, context: LaunchContext) -> Launch:
         _check_told(harness, context, start)
         write_seeds(start.seeds)
     return start
+
+
+def _write_brief(context: LaunchContext, brief: str) -> None:
+    """Write the brief, through no link: an agent may have put one in the place of any part of its path."""
+    with Folder.open(context.cwd) as worktree, worktree.inner(context.brief.parent.name) as folder:
+        folder.replace(context.brief.name, brief.encode("utf-8", "replace"))
 
 
 def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
