@@ -224,14 +224,15 @@ def test_the_persons_config_is_obeyed_as_it_was_at_up(
 ) -> None:
     from herdr.repo.own import refresh
 
+    git(repo, "config", "filter.known.smudge", str(program))
     folder = start(1)
-    commit(folder.place.worktree, {"a": "1", ".gitattributes": "* filter=x\n"})
+    commit(folder.place.worktree, {"a": "1", ".gitattributes": "a filter=x\n"})
     git(repo, "config", "filter.x.smudge", str(program))
     git(repo, "config", "core.fsmonitor", str(program))
     (repo / ".git/info/attributes").write_text("* filter=x\n")
     config = Path(os.environ["HOME"]) / ".config/git"
     config.mkdir(parents=True)
-    (config / "attributes").write_text("* filter=x\n")
+    (config / "attributes").write_text("* filter=x\n*.py filter=known\n")
     whole_life(folder, since, commits=1)
     assert not (tmp_path / "ran").exists()
     assert refresh(folder.own) == [

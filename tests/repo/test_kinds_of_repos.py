@@ -101,18 +101,19 @@ def test_a_partial_clone(repo: Path, tmp_path: Path, git: Git, commit: Commit, s
     assert (whole_life(folder, commit, since, {"a": "2"}) / "a").read_text() == "2"
 
 
-def test_a_partial_clone_whose_remote_is_away(
+def test_a_partial_clone_is_not_fetched_into_by_what_an_agent_names(
     repo: Path, tmp_path: Path, git: Git, commit: Commit, start: Start, since: int
 ) -> None:
     git(repo, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", "partial")
+    git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
     folder = start(1, tmp_path / "partial")
-    repo.rename(tmp_path / "away")
     one = commit(folder.place.worktree, {"a": "2"})
-    # An agent that names what is nowhere has herdr ask no remote for it.
-    (folder.place.repository / "refs/heads/nowhere").write_text("1" * 40)
+    # An agent that names what only the remote has, has herdr ask for nothing.
+    elsewhere = commit(repo, {"b": "1"})
+    (folder.place.repository / "refs/heads/elsewhere").write_text(elsewhere)
     (problem,) = folder.collect(since)
-    assert "1" * 12 in problem
+    assert elsewhere[:12] in problem
     assert [c.sha for c in folder.commits()] == [one]
 
 

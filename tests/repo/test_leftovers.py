@@ -12,6 +12,7 @@ from herdr.repo.checks import head_commit
 from herdr.repo.files import delete_entry
 from herdr.repo.furnish import furnish, make_agent_folder
 from herdr.repo.leftovers import Leftovers, interrupted
+from herdr.repo.refs_on_disk import read_refs
 from herdr.repo.run_folder import RECOVERED, RunFolder
 
 Git = Callable[..., str]
@@ -225,7 +226,9 @@ def test_a_repo_inside_whose_configuration_names_a_program(
     worktree = folder.place.worktree
     for name in ("committed", "staged"):
         git(worktree, "init", "-q", name)
-        git(worktree / name, "commit", "-q", "--allow-empty", "-m", "x")
+        (worktree / name / "tracked").write_text("1")
+        git(worktree / name, "add", "tracked")
+        git(worktree / name, "commit", "-q", "-m", "x")
         git(worktree, "add", name)
         if name == "committed":
             git(worktree, "commit", "-q", "-m", "a gitlink")
@@ -235,7 +238,8 @@ def test_a_repo_inside_whose_configuration_names_a_program(
         for key in ("core.fsmonitor", "core.sshCommand", "filter.x.clean", "diff.external"):
             git(worktree / name, "config", key, str(script))
         (worktree / name / ".gitattributes").write_text("* filter=x\n")
-        (worktree / name / "new").write_text("x")
+        # A git that looked whether it has changed would run the filter.
+        (worktree / name / "tracked").write_text("2")
     (worktree / "work").write_text("w")
     delete_entry(tmp_path / "ran")
     found = recovered(folder, since)
@@ -339,7 +343,6 @@ def test_flags_that_hide_changes(repo: Path, start: Start, git: Git, since: int,
 def test_what_was_staged_although_it_is_ignored(repo: Path, start: Start, git: Git, since: int) -> None:
     folder = start(1)
     worktree = folder.place.worktree
-    (worktree / ".git_ignore").write_text("")
     (folder.place.repository / "info" / "exclude").write_text("*.bin\n")
     (folder.own.path / "info" / "exclude").write_text("*.bin\n")
     (worktree / "model.bin").write_text("m")
@@ -347,7 +350,7 @@ def test_what_was_staged_although_it_is_ignored(repo: Path, start: Start, git: G
     git(worktree, "add", "-f", "model.bin")
     found = recovered(folder, since)
     assert found.commit is not None
-    assert names(git, repo, found.commit.sha) == [".git_ignore", "model.bin"]
+    assert names(git, repo, found.commit.sha) == ["model.bin"]
     assert git(worktree, "status", "--porcelain") == ""
 
 
@@ -397,6 +400,7 @@ def test_a_head_that_leads_out_of_the_repository(
     way = os.path.relpath(repo / ".git/refs/heads/main", folder.place.repository / "refs/heads")
     (folder.place.admin / "HEAD").write_text(f"ref: refs/heads/{way}\n")
     (folder.place.worktree / "a").write_text("1")
+    assert read_refs(folder.place).branch is None
     before = user_state(repo)
     found = recovered(folder, since)
     assert found.commit is not None

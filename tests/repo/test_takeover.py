@@ -315,7 +315,7 @@ def test_a_person_who_deleted_pins_gets_whole_histories_again(
     one = commit(folder.place.worktree, {"a": "1"})
     assert taken(folder, since) == [one]
     git(repo, "update-ref", "-d", f"{folder.own.pins}run-1/1-{one[:12]}")
-    git(repo, "prune", "--expire=now")
+    git(repo, "gc", "-q", "--prune=now")
     two = commit(folder.place.worktree, {"a": "2"})
     assert taken(folder, since) == [one, two]
     assert git(repo, "fsck", "--connectivity-only") == ""
