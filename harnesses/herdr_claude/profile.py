@@ -38,6 +38,11 @@ def answered(before: Mapping[str, Any], context: LaunchContext, account: object)
     """The state file with onboarding done, the main repo trusted (which covers its worktrees), the key approved.
 
     All that Claude Code itself wrote there stays: other agents may be using the folder.
+
+    Args:
+        before: the state file as it is; empty when there is none yet.
+        context: the agent that is about to be launched.
+        account: the user's own `oauthAccount`; None where the user has none.
     """
     state = {**before, "hasCompletedOnboarding": True}
     if account and "oauthAccount" not in state:

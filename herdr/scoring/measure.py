@@ -52,7 +52,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.folder / "worktree"
 
 
-class Score(msgspec.Struct, frozen=True, kw_only=True):
+class ScoringResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a scoring gave; `error` is None when every metric is there and finite."""
 
     metrics: dict[str, float]
@@ -64,6 +64,10 @@ def evaluator_environment(environ: Mapping[str, str], named: Sequence[str]) -> d
     """The environment of an evaluate command: the plain variables and those that `evaluate_env` names.
 
     Secrets of the daemon's environment are thereby not there.
+
+    Args:
+        environ: herdr's own environment.
+        named: the variables that `evaluate_env` lists.
     """
     return {
         name: value
@@ -76,11 +80,17 @@ async def nowhere_else() -> None:
     """No plugin takes the scoring."""
 
 
-async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = nowhere_else) -> Score:
+async def measure(
+    job: Job, elsewhere: Callable[[], Awaitable[ScoringResult | None]] = nowhere_else
+) -> ScoringResult:
     """Score a commit: in the prepared worktree, by `elsewhere` if that gives a score, else on this machine.
 
     The command and all that it started are killed when it has ended, when it is too slow, and when this coroutine
     is cancelled; after a crash, by the next scoring with the same mark. What it printed stays in `job.folder`.
+
+    Args:
+        job: what to score and how.
+        elsewhere: asks plugins that score on other machines; None from it means that none of them takes the job.
 
     Raises:
         HerdrError: the worktree could not be made; that is not the candidate's fault.
@@ -91,8 +101,8 @@ async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = n
         await anyio.to_thread.run_sync(_furnish, job)
         return await elsewhere() or await run_command(job)
     except RefusedError as error:
-        # The candidate brought something of its own where a link goes: nobody else's fault.
-        return Score(metrics={}, error=error.message, seconds=0.0)
+        # The candidate has a file of its own where a link goes: that is its failure, and none of the machine.
+        return ScoringResult(metrics={}, error=error.message, seconds=0.0)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(remove_detached, job.root, job.worktree)
@@ -111,7 +121,7 @@ def _furnish(job: Job) -> None:
     furnish(job.worktree, root=job.root, link=job.link, workspace=job.workspace)
 
 
-async def run_command(job: Job) -> Score:
+async def run_command(job: Job) -> ScoringResult:
     """Run the evaluate command in the prepared worktree and read its metrics."""
     metrics_file = job.folder / "metrics.json"
     metrics_file.unlink(missing_ok=True)
@@ -123,22 +133,24 @@ async def run_command(job: Job) -> Score:
                 job.argv, cwd=job.worktree, env=env, mark=job.mark, timeout=job.timeout, stdout=out, stderr=err
             )
         except OSError as error:
-            return Score(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
+            return ScoringResult(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
     seconds = time.monotonic() - begin
     if code is None:
-        return Score(metrics={}, error=f"the evaluate command ran longer than {job.timeout:g} s", seconds=seconds)
+        return ScoringResult(
+            metrics={}, error=f"the evaluate command ran longer than {job.timeout:g} s", seconds=seconds
+        )
     return _read(job, metrics_file, code, seconds)
 
 
-def _read(job: Job, metrics_file: Path, code: int, seconds: float) -> Score:
+def _read(job: Job, metrics_file: Path, code: int, seconds: float) -> ScoringResult:
     if code != 0:
-        return Score(metrics={}, error=_exit_words(job, code), seconds=seconds)
+        return ScoringResult(metrics={}, error=_exit_words(job, code), seconds=seconds)
     output = _text(job.folder / "stdout.txt")
     document = _text(metrics_file) if metrics_file.is_file() else None
     try:
-        return Score(metrics=read_metrics(output, document, job.metrics), error=None, seconds=seconds)
+        return ScoringResult(metrics=read_metrics(output, document, job.metrics), error=None, seconds=seconds)
     except BadMetricsError as error:
-        return Score(metrics=error.metrics, error=error.message, seconds=seconds)
+        return ScoringResult(metrics=error.metrics, error=error.message, seconds=seconds)
 
 
 def _exit_words(job: Job, code: int) -> str:

@@ -13,17 +13,17 @@ import pytest
 
 from herdr.repo.checks import head_commit
 from herdr.repo.worktrees import list_worktrees
-from herdr.scoring.measure import Job, Score, evaluator_environment, measure
+from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
 
 MakeRepo = Callable[..., Path]
-Scored = Callable[..., Score]
+Scored = Callable[..., ScoringResult]
 
 
 @pytest.fixture
 def scored(make_repo: MakeRepo, tmp_path: Path) -> Scored:
     """`scored(script)` scores a repo with that evaluate.py; `candidate` files are committed on top."""
 
-    def run(script: str, *, candidate: dict[str, str] | None = None, timeout: float = 20.0) -> Score:
+    def run(script: str, *, candidate: dict[str, str] | None = None, timeout: float = 20.0) -> ScoringResult:
         root = make_repo({"evaluate.py": script, "data.txt": "1\n"})
         evaluator = head_commit(root)
         for path, text in (candidate or {}).items():

@@ -24,7 +24,7 @@ from herdr.store.connection import open_store, transaction
 from herdr.store.rows import Agent, get_or_none
 from herdr.tokens import token_hash
 
-#: A request is a command line with a comment; nobody writes a novel into one.
+#: Bytes of one request, which is a command line with a comment: far more than anybody needs.
 SIZE_LIMIT = 1024 * 1024
 #: Seconds between looks at the mailboxes' folders: a stat each, the most that an idle daemon of many agents does.
 LOOK = 0.2

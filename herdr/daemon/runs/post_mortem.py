@@ -11,7 +11,7 @@ import msgspec
 from herdr.contract.harness import Usage
 from herdr.daemon.app_context import AppContext, Fleet
 from herdr.daemon.runs.launcher import Launched
-from herdr.daemon.scoring.judging import RECOVERED, place_of
+from herdr.daemon.scoring.judging import RECOVERED, checkout_and_tip
 from herdr.home import atomic_write
 from herdr.repo.commits import commit_leftovers, new_commits
 from herdr.store.rows import Agent, Candidate, Run, get
@@ -34,7 +34,15 @@ class PostMortem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine(app: AppContext, fleet: Fleet, run: Run, agent: Agent, launched: Launched | None) -> PostMortem:
-    """Save and count what an ended worker left, and commit its uncommitted work separately."""
+    """Save and count what an ended worker left, and commit its uncommitted work separately.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        run: the worker's run.
+        agent: the worker's row.
+        launched: None for one that could not even be launched: it has no screen and no tokens.
+    """
     used = await examine_use(fleet, launched)
     base = get(app.store, Candidate, run.base_id).commit_sha
     work = partial(_commits, fleet, run, base, agent)
@@ -65,7 +73,7 @@ async def _save_screen(fleet: Fleet, launched: Launched) -> str | None:
 
 def _commits(fleet: Fleet, run: Run, base: str, agent: Agent) -> tuple[int, bool]:
     """How many commits the agents of a run made, and whether there is one that herdr made for them."""
-    where, tip = place_of(fleet, run)
+    where, tip = checkout_and_tip(fleet, run)
     commits = new_commits(where, base, tip)
     own = [commit for commit in commits if not commit.trailer(RECOVERED)]
     if where == fleet.root:

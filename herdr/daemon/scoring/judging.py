@@ -33,7 +33,7 @@ QUIET = 10.0
 NOTE_LENGTH = 120
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class RunCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A new commit of a run, and the protected files that it changed."""
 
     commit: Commit
@@ -54,16 +54,23 @@ async def enter_commits(app: AppContext, fleet: Fleet, run: Run) -> None:
             _enter(store, project, run, position, one)
 
 
-def place_of(fleet: Fleet, run: Run) -> tuple[Path, str]:
+def checkout_and_tip(fleet: Fleet, run: Run) -> tuple[Path, str]:
     """Where the commits of a run are, and the revision that has them: its worktree, or its branch without one."""
     if run.worktree is not None and Path(run.worktree).is_dir():
         return Path(run.worktree), "HEAD"
     return fleet.root, f"refs/heads/{run.branch}"
 
 
-def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[Found]:
-    """The new commits of a run, oldest first, each pinned so that nothing can prune it."""
-    where, tip = place_of(fleet, run)
+def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[RunCommit]:
+    """The new commits of a run, oldest first, each pinned so that nothing can prune it.
+
+    Args:
+        fleet: the project.
+        run: the run, whose worktree may be gone.
+        base: the full id of the commit that the run started from.
+        evaluator: the present one, which says what is protected.
+    """
+    where, tip = checkout_and_tip(fleet, run)
     commits = new_commits(where, base, tip)
     patterns = read_definition(evaluator).protected
     found = []
@@ -72,11 +79,11 @@ def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> lis
         # A file is touched if it is neither as the run found it nor as the evaluator has it.
         changed = set(touched(fleet.root, base, commit.sha, patterns))
         changed &= set(touched(fleet.root, evaluator.commit_sha, commit.sha, patterns))
-        found.append(Found(commit=commit, touched=sorted(changed)))
+        found.append(RunCommit(commit=commit, touched=sorted(changed)))
     return found
 
 
-def _enter(store: Store, project: Project, run: Run, position: int, found: Found) -> None:
+def _enter(store: Store, project: Project, run: Run, position: int, found: RunCommit) -> None:
     commit = found.commit
     known = candidate_of_tree(store, project.id, commit.tree)
     if known is None:
@@ -94,7 +101,7 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
     )
 
 
-def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> NewCandidate:
+def _new_candidate(store: Store, project: Project, run: Run, found: RunCommit) -> NewCandidate:
     commit = found.commit
     marks = ", ".join("?" for _ in commit.parents)
     among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
@@ -153,7 +160,15 @@ def keep_rule(store: Store, fleet: Fleet, project: Project) -> moves.Judge:
 
 
 def verdict_on(store: Store, fleet: Fleet, project: Project, candidate: Candidate, bar: Candidate) -> Verdict:
-    """Judge one measured candidate against a bar by the keep rule."""
+    """Judge one measured candidate against a bar by the keep rule.
+
+    Args:
+        store: the store.
+        fleet: the project, for its metrics.
+        project: its row, for its evaluator.
+        candidate: the candidate to judge, which has a score.
+        bar: the keep that it must beat, which may have none.
+    """
     own = score_of(store, project, candidate.id)
     other = score_of(store, project, bar.id)
     assert own is not None, "a candidate is judged once it is measured"

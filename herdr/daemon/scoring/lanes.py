@@ -15,7 +15,7 @@ from herdr.contract.facts import EvaluationRequest, EvaluationResult, ProjectInf
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, read_definition
-from herdr.scoring.measure import Job, Score, evaluator_environment, measure
+from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
 from herdr.store.rows import Candidate, Evaluator, Measurement, fetch, get
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ class Lanes:
 async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     """Carry out one queued measurement and write its result.
 
+    Args:
+        app: the daemon.
+        fleet: the project.
+        row: the measurement, which is `queued`.
+
     Raises:
         HerdrError: it could not be carried out for a reason that is not the candidate's; it stays queued.
     """
@@ -100,7 +105,15 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
 
 
 def job_for(app: AppContext, fleet: Fleet, row: Measurement, candidate: Candidate, evaluator: Evaluator) -> Job:
-    """The scoring that a measurement asks for."""
+    """The scoring that a measurement asks for.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        row: the measurement.
+        candidate: its candidate.
+        evaluator: the evaluator that it is measured by.
+    """
     definition: Definition = read_definition(evaluator)
     return Job(
         root=fleet.root,
@@ -118,7 +131,7 @@ def job_for(app: AppContext, fleet: Fleet, row: Measurement, candidate: Candidat
     )
 
 
-async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: Job) -> Score | None:
+async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: Job) -> ScoringResult | None:
     """Ask the plugins; None when none of them takes it."""
     if not app.host.implements("herdr_evaluate"):
         return None
@@ -136,7 +149,7 @@ async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: J
     return (
         None
         if result is None
-        else Score(metrics=dict(result.metrics), error=result.error, seconds=result.seconds)
+        else ScoringResult(metrics=dict(result.metrics), error=result.error, seconds=result.seconds)
     )
 
 
