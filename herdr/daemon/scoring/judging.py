@@ -33,7 +33,7 @@ QUIET = 10.0
 NOTE_LENGTH = 120
 
 
-class RunCommit(msgspec.Struct, frozen=True, kw_only=True):
+class NewCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A new commit of a run, and the protected files that it changed."""
 
     commit: Commit
@@ -61,7 +61,7 @@ def checkout_and_tip(fleet: Fleet, run: Run) -> tuple[Path, str]:
     return fleet.root, f"refs/heads/{run.branch}"
 
 
-def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[RunCommit]:
+def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> list[NewCommit]:
     """The new commits of a run, oldest first, each pinned so that nothing can prune it.
 
     Args:
@@ -79,11 +79,11 @@ def find_commits(fleet: Fleet, run: Run, base: str, evaluator: Evaluator) -> lis
         # A file is touched if it is neither as the run found it nor as the evaluator has it.
         changed = set(touched(fleet.root, base, commit.sha, patterns))
         changed &= set(touched(fleet.root, evaluator.commit_sha, commit.sha, patterns))
-        found.append(RunCommit(commit=commit, touched=sorted(changed)))
+        found.append(NewCommit(commit=commit, touched=sorted(changed)))
     return found
 
 
-def _enter(store: Store, project: Project, run: Run, position: int, found: RunCommit) -> None:
+def _enter(store: Store, project: Project, run: Run, position: int, found: NewCommit) -> None:
     commit = found.commit
     known = candidate_of_tree(store, project.id, commit.tree)
     if known is None:
@@ -101,7 +101,7 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: RunCo
     )
 
 
-def _new_candidate(store: Store, project: Project, run: Run, found: RunCommit) -> NewCandidate:
+def _new_candidate(store: Store, project: Project, run: Run, found: NewCommit) -> NewCandidate:
     commit = found.commit
     marks = ", ".join("?" for _ in commit.parents)
     among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
