@@ -123,7 +123,12 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         return self.root / "bin"
 
     def profile_dir(self, project: str, harness: str) -> Path:
-        """What a harness keeps between the agents of a project: its own settings, never the user's."""
+        """What a harness keeps between the agents of a project: its own settings, never the user's.
+
+        Args:
+            project: the project's name.
+            harness: the harness's name.
+        """
         return self.root / "profiles" / project / harness
 
     def workspace(self, project: str) -> Path:

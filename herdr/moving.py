@@ -30,7 +30,12 @@ def refuse_move(store: Store, project: Project, old: Config, new: Config) -> Non
 
 
 def changed_place(old: Config, new: Config) -> str | None:
-    """The key of piloop.toml whose change moves the agents, or None."""
+    """The key of piloop.toml whose change moves the agents, or None.
+
+    Args:
+        old: the configuration in force.
+        new: the edited one.
+    """
     if old.runtime != new.runtime:
         return f'runtime = "{new.runtime}"'
     if new.runtime == "herdr" and old.tmux.socket != new.tmux.socket:
@@ -45,6 +50,11 @@ def has_live_agent(store: Store, project_id: int) -> bool:
 
 def refuse_rename(store: Store, project: Project, name: str) -> None:
     """Make sure that a new name leaves nothing behind: session, pins and workspace go by the name.
+
+    Args:
+        store: in the transaction that writes the name, so that no run or agent comes between.
+        project: as it is in force.
+        name: the name that it is to have; its own changes nothing.
 
     Raises:
         RefusedError: runs are open, or agents live.

@@ -23,7 +23,7 @@ from herdr.repo.refs import pinned
 from herdr.repo.takeover import pin
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
-from herdr.scoring.measure import Job, Score, evaluator_environment, measure
+from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
 from herdr.store.columns import MeasurementChanges, ProjectChanges
 from herdr.store.connection import Store, open_store, transaction
 from herdr.store.queries import project_at, score_under
@@ -156,7 +156,7 @@ class _Registration:
         evaluator = get_or_none(self.store, Evaluator, known.evaluator_id)
         return evaluator is not None and evaluator.key == self.definition.key
 
-    def _write(self, head: Candidate | None, measured: str, score: Score) -> None:
+    def _write(self, head: Candidate | None, measured: str, score: ScoringResult) -> None:
         actor = self.store.actor
         with transaction(self.store):
             project_id = self._write_project()
@@ -196,7 +196,7 @@ class _Registration:
         baseline = moves.Baseline(commit=self.commit, tree=made.tree, subject=made.subject)
         return moves.start(self.store, project_id, baseline, self.store.actor)
 
-    def _enter_score(self, candidate_id: int, evaluator_id: int, score: Score) -> None:
+    def _enter_score(self, candidate_id: int, evaluator_id: int, score: ScoringResult) -> None:
         actor = self.store.actor
         values: MeasurementChanges = {
             "state": "done",
@@ -221,8 +221,17 @@ def measure_now(
     commit: str,
     evaluator_commit: str,
     environ: Mapping[str, str],
-) -> Score:
+) -> ScoringResult:
     """Score a commit in this very process.
+
+    Args:
+        home: the daemon's home, which keeps the output.
+        own: the project's repository of herdr's own.
+        config: the project's configuration.
+        definition: the evaluator.
+        commit: the full id of the commit to score.
+        evaluator_commit: the full id of the commit that the protected files are taken from.
+        environ: herdr's own environment, of which the evaluator gets a part.
 
     Raises:
         HerdrError: the commit gives no score; says why, and where its output is.

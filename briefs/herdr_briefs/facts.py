@@ -15,6 +15,11 @@ def values(context: BriefContext, room: Mapping[str, int]) -> dict[str, str]:
     """The values for the templates; an empty string stands for what there is none of.
 
     A template of a worker's brief is given those of its run as well, one of any other role those of its sweep.
+
+    Args:
+        context: what the daemon knows about the agent and its work.
+        room: bytes that the comments, the recent candidates and each long text may take; one that is missing has
+            no limit.
     """
     own: dict[str, str] = {}
     if context.run is not None and context.idea is not None:

@@ -27,7 +27,12 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, length: int) -> str:
-    """The cleaned text on one line of at most `length` characters."""
+    """The cleaned text on one line of at most `length` characters.
+
+    Args:
+        text: what somebody wrote, on any number of lines.
+        length: characters, at least 1.
+    """
     line = " ".join(clean(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
@@ -72,7 +77,13 @@ def shorten(text: str, room: int | None, rest: str) -> tuple[str, str]:
 
 
 def block(text: str, room: int | None, rest: str) -> str:
-    """A fenced block of at most about `room` bytes, followed by what was cut; empty for an empty text."""
+    """A fenced block of at most about `room` bytes, followed by what was cut; empty for an empty text.
+
+    Args:
+        text: what somebody wrote.
+        room: bytes of the text itself; None for all of it.
+        rest: how to read all of it, as a sentence without its full stop.
+    """
     if not clean(text).strip():
         return ""
     kept, cut = shorten(text, room, rest)

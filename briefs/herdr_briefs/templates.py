@@ -42,6 +42,10 @@ class Templates:
     def render(self, name: str, values: Mapping[str, str]) -> str:
         """Fill in a template.
 
+        Args:
+            name: the template's, without `.md`.
+            values: what it may ask for; a value is text and never executed.
+
         Raises:
             BriefError: it is not readable, is no valid template, or asks for what it may not have.
         """

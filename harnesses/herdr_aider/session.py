@@ -27,7 +27,12 @@ def usage(state_dir: Path) -> Usage | None:
 
 
 def received(state_dir: Path, text: str) -> bool | None:
-    """Whether a prompt of this text was taken; None before Aider runs."""
+    """Whether a prompt of this text was taken; None before Aider runs.
+
+    Args:
+        state_dir: the agent's state directory, with Aider's chat history.
+        text: as it was typed; white space makes no difference.
+    """
     try:
         lines = (state_dir / CHAT).read_text(errors="replace").splitlines()
     except OSError:

@@ -39,6 +39,11 @@ def answered(before: Mapping[str, Any], context: LaunchContext, account: object)
 
     The worktree's path is enough, also once its `.git` is gone; the person's checkout gets no trust. All else
     that Claude Code wrote there stays: other agents may be using the folder.
+
+    Args:
+        before: the state file as it is; empty when there is none yet.
+        context: the agent that is about to be launched.
+        account: the user's own `oauthAccount`; None where the user has none.
     """
     state = {**before, "hasCompletedOnboarding": True}
     if account and "oauthAccount" not in state:

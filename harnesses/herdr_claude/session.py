@@ -10,7 +10,12 @@ from herdr.api import Usage, json_lines
 
 
 def transcripts(profile: Path, session_id: str) -> list[Path]:
-    """The transcript of a session, wherever it ran, and those of the subagents that it started."""
+    """The transcript of a session, wherever it ran, and those of the subagents that it started.
+
+    Args:
+        profile: the folder that CLAUDE_CONFIG_DIR names.
+        session_id: the id that the agent was launched with.
+    """
     projects = profile / "projects"
     return [*projects.glob(f"*/{session_id}.jsonl"), *projects.glob(f"*/{session_id}/**/*.jsonl")]
 
@@ -19,6 +24,10 @@ def usage(profile: Path, session_id: str) -> Usage | None:
     """The tokens of all messages; None before the first prompt.
 
     A message is written once for each of its parts, with the same id, and counts once.
+
+    Args:
+        profile: the folder that CLAUDE_CONFIG_DIR names.
+        session_id: the id that the agent was launched with.
     """
     files = transcripts(profile, session_id)
     if not files:
@@ -41,7 +50,13 @@ def usage(profile: Path, session_id: str) -> Usage | None:
 
 
 def received(profile: Path, session_id: str, text: str) -> bool | None:
-    """Whether a prompt of this text was taken or queued; None before the first prompt."""
+    """Whether a prompt of this text was taken or queued; None before the first prompt.
+
+    Args:
+        profile: the folder that CLAUDE_CONFIG_DIR names.
+        session_id: the id that the agent was launched with.
+        text: as it was typed; white space makes no difference.
+    """
     files = transcripts(profile, session_id)
     if not files:
         return None

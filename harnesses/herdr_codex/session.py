@@ -30,7 +30,12 @@ def usage(home: Path) -> Usage | None:
 
 
 def received(home: Path, text: str) -> bool | None:
-    """Whether a prompt of this text was taken; None before the first prompt."""
+    """Whether a prompt of this text was taken; None before the first prompt.
+
+    Args:
+        home: the folder that CODEX_HOME names.
+        text: as it was typed; white space makes no difference.
+    """
     files = rollouts(home)
     if not files:
         return None

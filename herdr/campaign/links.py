@@ -31,6 +31,11 @@ def blocked_by(idea: int, links: Iterable[Link], statuses: Mapping[int, IdeaStat
 
     A prerequisite that was parked or rejected goes on blocking: what was to be built on is not there, and a
     person decides what to do about it.
+
+    Args:
+        idea: whose prerequisites are asked for.
+        links: at least all links of that idea, of both kinds.
+        statuses: the status of each idea that a link names; one that is missing goes on blocking.
     """
     targets = {link.target for link in links if link.kind == "after" and link.idea == idea}
     return tuple(sorted(target for target in targets if statuses.get(target) != "done"))
@@ -40,6 +45,10 @@ def would_cycle(link: Link, links: Iterable[Link]) -> tuple[int, ...]:
     """The cycle that `link` would close, as the ideas along it (`(3, 5, 3)`), or nothing when it closes none.
 
     Ideas that wait for each other would never run, and ideas that supersede each other would all be rejected.
+
+    Args:
+        link: the link that is about to be made.
+        links: the links that there are, of both kinds; only those of the same kind count.
     """
     targets: dict[int, list[int]] = {}
     for known in links:

@@ -49,7 +49,7 @@ class TriedIdea(msgspec.Struct, frozen=True, kw_only=True):
     finding: str | None
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class StartingPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate that can be started from; `share` is its gain over its bar."""
 
     ref: str
@@ -90,8 +90,8 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
     sources: Sequence[Yield]
     families: Sequence[Family]
     tried: Sequence[TriedIdea]
-    lineage: Sequence[Step]
-    starting_points: Sequence[Step]
+    lineage: Sequence[StartingPoint]
+    starting_points: Sequence[StartingPoint]
     waiting: Sequence[Waiting]
     findings: Sequence[Said]
     decisions: Sequence[Said]
@@ -168,7 +168,7 @@ def _tried(one: TriedIdea) -> str:
     return f"- {one.ref} ({one.status}, by {one.source}{family}) {_line(one.title, 100)}{best}{finding}"
 
 
-def _step(one: Step) -> str:
+def _step(one: StartingPoint) -> str:
     gain = f", {one.share * 100:+.3g} %" if one.share is not None else ""
     parent = f" from {one.parent}" if one.parent else ""
     why = f" | {_line(one.why, 160)}" if one.why else ""

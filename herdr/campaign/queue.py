@@ -49,7 +49,12 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True):
         return cap is None or busy.get(harness, 0) < cap
 
     def choose(self, turn: int, busy: Mapping[str, int]) -> str | None:
-        """The harness whose turn it is, passing over those that are full; None when all are."""
+        """The harness whose turn it is, passing over those that are full; None when all are.
+
+        Args:
+            turn: the number of the run, counted over the whole project, so that each harness has its turn.
+            busy: how many agents of each harness live already.
+        """
         order = (self.harnesses[(turn + step) % len(self.harnesses)] for step in range(len(self.harnesses)))
         return next((harness for harness in order if self.has_room(harness, busy)), None)
 

@@ -30,7 +30,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     spent: float | None = None
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class StopLimit(msgspec.Struct, frozen=True, kw_only=True):
     """One configured limit. `key` is it with its value; a `hard` one is not lifted by resuming the campaign."""
 
     key: str
@@ -47,7 +47,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def limits(stop: Stop, spend: Spend | None, direction: Direction, progress: Progress) -> list[Limit]:
+def limits(stop: Stop, spend: Spend | None, direction: Direction, progress: Progress) -> list[StopLimit]:
     """Every configured limit, and whether it is reached.
 
     Args:
@@ -59,7 +59,7 @@ def limits(stop: Stop, spend: Spend | None, direction: Direction, progress: Prog
     return list(_limits(stop, spend, direction, progress))
 
 
-def _limits(stop: Stop, spend: Spend | None, direction: Direction, at: Progress) -> Iterator[Limit]:
+def _limits(stop: Stop, spend: Spend | None, direction: Direction, at: Progress) -> Iterator[StopLimit]:
     if stop.target is not None:
         better = at.value is not None and (
             at.value >= stop.target if direction == "higher" else at.value <= stop.target
@@ -78,14 +78,16 @@ def _limits(stop: Stop, spend: Spend | None, direction: Direction, at: Progress)
     if spend is not None:
         over = at.spent is not None and at.spent >= spend.limit
         reason = f"{at.spent or 0.0:.2f} of {spend.limit:.2f} US dollars are spent"
-        yield Limit(key=f"spend.limit={spend.limit:g}", reached=over, reason=reason, hard=True)
+        yield StopLimit(key=f"spend.limit={spend.limit:g}", reached=over, reason=reason, hard=True)
 
 
-def _limit(name: str, value: float, reached: bool, reason: str) -> Limit:
-    return Limit(key=f"stop.{name}={value:g}", reached=reached, reason=f"{reason} ([stop] {name} = {value:g})")
+def _limit(name: str, value: float, reached: bool, reason: str) -> StopLimit:
+    return StopLimit(
+        key=f"stop.{name}={value:g}", reached=reached, reason=f"{reason} ([stop] {name} = {value:g})"
+    )
 
 
-def decide(known: Sequence[Limit], passed: Collection[str], *, state: str) -> Decision:
+def decide(known: Sequence[StopLimit], passed: Collection[str], *, state: str) -> Decision:
     """Whether to stop, to go on again, or neither.
 
     A person who resumes a stopped campaign has decided: what had stopped it does so again only when it was no

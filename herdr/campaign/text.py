@@ -18,7 +18,12 @@ _OUR_MARK = re.compile(r"\[\s*piloop\s*\]", re.IGNORECASE)
 
 
 def ref(kind: str, number: int) -> str:
-    """The name of a thing, as it is printed everywhere and accepted everywhere: `idea#12`."""
+    """The name of a thing, as it is printed everywhere and accepted everywhere: `idea#12`.
+
+    Args:
+        kind: what sort of thing it is, such as `idea` or `run`.
+        number: the id of its row.
+    """
     return f"{kind}#{number}"
 
 
@@ -55,8 +60,8 @@ def first_line(text: str, length: int = LINE_LENGTH) -> str:
 def steering_line(*, comment: int, kind: str, target: str, author: str, body: str) -> str:
     """The line that carries a comment to a running agent (`docs/ideas-seeds-runs.md`, "Steer a running worker").
 
-    The mark that tells the agent to trust the line is disarmed inside the body, so that no comment can pass for
-    another one.
+    An agent trusts lines that begin with `[piloop]`. Inside the comment's text this mark is changed to
+    `(piloop)`, so that nobody can write a comment that looks like a second line from herdr.
 
     Args:
         comment: the comment's id.

@@ -19,7 +19,12 @@ def words_of(title: str) -> list[str]:
 
 
 def alike(title: str, other: str) -> bool:
-    """Whether two titles nearly say the same; numbers tell apart what is otherwise equal."""
+    """Whether two titles nearly say the same; numbers tell apart what is otherwise equal.
+
+    Args:
+        title: one title.
+        other: the one that it is compared with; the order makes no difference.
+    """
     mine, theirs = words_of(title), words_of(other)
     if _numbers(mine) != _numbers(theirs):
         return False
@@ -29,8 +34,13 @@ def alike(title: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, " ".join(mine), " ".join(theirs), autojunk=False).ratio() >= ALIKE + 0.1
 
 
-def nearest(title: str, others: Iterable[tuple[int, str]]) -> list[int]:
-    """The ids of those titles that are like this one, in their order."""
+def similar_titles(title: str, others: Iterable[tuple[int, str]]) -> list[int]:
+    """The ids of those titles that are like this one, in their order.
+
+    Args:
+        title: the title of an idea that is about to be filed.
+        others: the id and the title of each idea that there is.
+    """
     return [number for number, other in others if alike(title, other)]
 
 

@@ -81,5 +81,10 @@ def width(text: str) -> int:
 
 
 def pad(text: str, size: int) -> str:
-    """A text with blanks up to a width."""
+    """A text with blanks up to a width.
+
+    Args:
+        text: any text.
+        size: columns of the terminal; a longer text stays as it is.
+    """
     return text + " " * (size - width(text))

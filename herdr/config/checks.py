@@ -21,7 +21,7 @@ SOCKET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
 def project_name(value: str) -> Fault:
-    """A name is part of git refs, branches and folder names."""
+    """Whether it can be a project's name, which is a part of git refs, branches and folder names."""
     if PROJECT_NAME.fullmatch(value) and ".." not in value and not value.endswith((".", ".lock")):
         return None
     return (
@@ -93,7 +93,7 @@ def regex(value: str) -> Fault:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # With the flags of whoever reads the screen, so that `re` remembers it for him.
+            # With the flags that screens are read with, so that `re` has it in its cache when the first one is.
             re.compile(value, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         return f"not a regular expression: {' '.join(str(error).split())}", "correct it, or escape it with '\\'"

@@ -39,7 +39,7 @@ class Overrides:
                 self.mistakes.append(Mistake(shown, "not UTF-8", "set it to UTF-8 text", ascii(text)[:60]))
                 continue
             written = name[len(PREFIX) :].split("__")
-            keys, value = resolve(self._root, data, written, text)
+            keys, value = keys_and_value(self._root, data, written, text)
             changed = put(data, keys, value)
             if changed is None:
                 problem = f"there is no table {path_of(keys[:-1])} that it could be in"
@@ -68,8 +68,15 @@ def has_surrogates(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def resolve(root: inspect.Type, data: Any, written: list[str], text: str) -> tuple[list[str], Any]:
-    """The keys that a variable's name means, in the case of the file or of the type, and its value."""
+def keys_and_value(root: inspect.Type, data: Any, written: list[str], text: str) -> tuple[list[str], Any]:
+    """The keys that a variable's name means, in the case of the file or of the type, and its value.
+
+    Args:
+        root: the type of the whole file.
+        data: the tables of the file, whose own spelling of a key comes before the type's.
+        written: the parts of the variable's name, split at `__`, in any case.
+        text: the variable's content.
+    """
     kind: inspect.Type | None = root
     keys = []
     for word in written:
@@ -83,7 +90,13 @@ def resolve(root: inspect.Type, data: Any, written: list[str], text: str) -> tup
 
 
 def put(data: dict[str, Any], keys: list[str], value: Any) -> dict[str, Any] | None:
-    """A copy of the data with the value at these keys, or None where no table can be."""
+    """A copy of the data with the value at these keys, or None where no table can be.
+
+    Args:
+        data: the tables of the file; they are not changed.
+        keys: the path of the value, at least one key.
+        value: what stands there afterwards.
+    """
     if len(keys) == 1:
         return {**data, keys[0]: value}
     below = data.get(keys[0], {})
@@ -92,7 +105,12 @@ def put(data: dict[str, Any], keys: list[str], value: Any) -> dict[str, Any] | N
 
 
 def parse(text: str, *, wants_text: bool) -> Any:
-    """A TOML value where it is one, else the text itself; a key that holds text needs no quotes."""
+    """A TOML value where it is one, else the text itself; a key that holds text needs no quotes.
+
+    Args:
+        text: the variable's content.
+        wants_text: whether the key takes only a string, so that `12` stays text.
+    """
     try:
         found = tomli.loads(f"value = {text}")
     except (ValueError, RecursionError):

@@ -33,7 +33,12 @@ def later_keys(data: Mapping[str, Any]) -> list[str]:
 
 
 def is_set(data: Any, keys: list[str]) -> bool:
-    """Whether the data has a value at this path."""
+    """Whether the data has a value at this path.
+
+    Args:
+        data: a table, a list or a value of the file.
+        keys: the path below it, where `[]` is any item of a list and `<name>` any key of a table.
+    """
     if not keys:
         return True
     if keys[0] == "[]":

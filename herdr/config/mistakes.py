@@ -63,7 +63,7 @@ def printable(text: str) -> str:
 
 
 def at_key(path: str, key: str) -> str:
-    """The path of `key` in the table at `path`; a key that is not a bare one is quoted, so a path is one line."""
+    """The path of `key` in the table at `path`. A key with other characters than TOML's bare keys is quoted."""
     written = key if BARE_KEY.fullmatch(key) else repr(key)
     return f"{path}.{written}" if path else written
 

@@ -26,7 +26,12 @@ def default_patterns(root: Path, evaluate: Sequence[str], link: Sequence[str]) -
 
 
 def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
-    """The repo-relative paths of the files that the words of a command name."""
+    """The repo-relative paths of the files that the words of a command name.
+
+    Args:
+        root: the repo.
+        evaluate: the command's argv.
+    """
     words = [part for word in evaluate for part in parts_of(word) if part]
     for before, word in zip(["", *words], words, strict=False):
         names = [word]
@@ -34,7 +39,7 @@ def named_files(root: Path, evaluate: Sequence[str]) -> Iterator[str]:
             module = word.replace(".", "/")
             names += [f"{module}.py", f"{module}/__main__.py"]
         for name in names:
-            path = inside(root, name)
+            path = file_in_repo(root, name)
             if path:
                 yield path
 
@@ -44,8 +49,13 @@ def parts_of(word: str) -> list[str]:
     return [word, word.partition("=")[2], *SEPARATORS.split(word)]
 
 
-def inside(root: Path, name: str) -> str | None:
-    """`name` relative to the repo, if it is a file in it; symlinks in the repo are kept as they are named."""
+def file_in_repo(root: Path, name: str) -> str | None:
+    """`name` relative to the repo, if it is a file in it; symlinks in the repo are kept as they are named.
+
+    Args:
+        root: the repo.
+        name: a word of the evaluate command, relative to the repo or absolute.
+    """
     try:
         relative = PurePosixPath(name).relative_to(root) if PurePosixPath(name).is_absolute() else Path(name)
         if ".." in relative.parts or not (root / relative).is_file():
@@ -56,7 +66,12 @@ def inside(root: Path, name: str) -> str | None:
 
 
 def is_linked(path: str, link: Sequence[str]) -> bool:
-    """Whether a repo-relative path is, or lies below, a linked one."""
+    """Whether a repo-relative path is, or lies below, a linked one.
+
+    Args:
+        path: relative to the repo.
+        link: the `link` paths of the configuration.
+    """
     return any(PurePosixPath(path).is_relative_to(PurePosixPath(linked)) for linked in link)
 
 

@@ -57,36 +57,49 @@ def read_data(root: Path) -> dict[str, Any]:
     try:
         raw = file.read_bytes()
     except FileNotFoundError:
-        raise alone(file, str(file), "there is no such file", "run herdr init in the repo") from None
+        raise single_mistake(file, str(file), "there is no such file", "run herdr init in the repo") from None
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
-        raise alone(file, str(file), problem, "make it a file that you may read") from None
+        raise single_mistake(file, str(file), problem, "make it a file that you may read") from None
     try:
         return tomli.loads(raw.decode())
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
-        raise alone(file, f"{FILE_NAME} line {line}", problem, "save the file as UTF-8") from None
+        raise single_mistake(file, f"{FILE_NAME} line {line}", problem, "save the file as UTF-8") from None
     except RecursionError:
-        raise alone(file, FILE_NAME, "nested too deeply", "use fewer tables inside each other") from None
+        raise single_mistake(file, FILE_NAME, "nested too deeply", "use fewer tables inside each other") from None
     except ValueError as error:
         raise syntax_error(file, raw, str(error)) from None
 
 
 def syntax_error(file: Path, raw: bytes, message: str) -> ConfigError:
-    """What the TOML reader said, with the line's number in front."""
+    """What the TOML reader said, with the line's number in front.
+
+    Args:
+        file: the file, for the error.
+        raw: its bytes; the last line of them is named where the reader gives no position.
+        message: what the TOML reader said.
+    """
     message = " ".join(message.split())
     position = POSITION.search(message)
     where, problem = (position[1], message[: position.start()]) if position else ("", message)
     line = re.match(r"line (\d+)", where)
     if line or position:
         number = line[1] if line else str(len(raw.splitlines()) or 1)
-        return alone(
+        return single_mistake(
             file, f"{FILE_NAME} line {number}", f"not TOML: {problem}", "correct this line; text needs quotes"
         )
-    return alone(file, FILE_NAME, f"not TOML: {problem}", "use a value that fits")
+    return single_mistake(file, FILE_NAME, f"not TOML: {problem}", "use a value that fits")
 
 
-def alone(file: Path, path: str, problem: str, fix: str) -> ConfigError:
-    """An error that keeps everything else from being looked at."""
+def single_mistake(file: Path, path: str, problem: str, fix: str) -> ConfigError:
+    """An error of one mistake, for a file that cannot be read: its keys are not looked at then.
+
+    Args:
+        file: the file that cannot be used.
+        path: where the mistake is: the file itself, or a line of it.
+        problem: what is wrong, in words that follow a colon.
+        fix: what to do about it.
+    """
     return ConfigError(file, [Mistake(path, problem, fix)])

@@ -1,4 +1,4 @@
-"""What keys must be together, in data whose single values were checked; `BAD` stands for wrong ones."""
+"""Rules about several keys together, for data whose single values were checked; `BAD` stands for wrong ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from herdr.config.mistakes import Mistake, at_key, show
-from herdr.config.shape import BAD, nearest
+from herdr.config.shape import BAD, did_you_mean
 
 Data = dict[str, Any]
 
@@ -20,7 +20,12 @@ def broken_rules(config: Data) -> Iterator[Mistake]:
 
 
 def part(config: Data, *keys: str) -> Any:
-    """A table inside the data; empty where it is missing or not a table."""
+    """A table inside the data; empty where it is missing or not a table.
+
+    Args:
+        config: the data of the whole file.
+        keys: the path of the table.
+    """
     for key in keys:
         config = config.get(key, {})
         if not isinstance(config, dict):
@@ -80,7 +85,7 @@ def tracks(config: Data) -> Iterator[Mistake]:
     for i, metric in enumerate(listed):
         track = metric.get("track", BAD)
         if track is not BAD and track not in known:
-            fix = nearest(track, known) if known else f"add [{at_key('tracks', track)}]"
+            fix = did_you_mean(track, known) if known else f"add [{at_key('tracks', track)}]"
             yield Mistake(f"metrics[{i}].track", "no such track", fix, show(track))
     if not known:
         return
@@ -142,7 +147,7 @@ def role_servers(config: Data) -> Iterator[Mistake]:
         listed = table.get("mcp", []) if isinstance(table, dict) and known is not BAD else BAD
         for i, name in enumerate([] if listed is BAD else listed):
             if name is not BAD and name not in known:
-                fix = nearest(name, known) if known else f"add [{at_key('mcp', name)}]"
+                fix = did_you_mean(name, known) if known else f"add [{at_key('mcp', name)}]"
                 yield Mistake(f"roles.{role}.mcp[{i}]", "no such MCP server", fix, show(name))
 
 

@@ -104,7 +104,7 @@ class Shape:
             if key in fields:
                 checked[key] = self.check(fields[key].type, item, at_key(path, key))
             else:
-                self._bad(at_key(path, key), item, "unknown key", nearest(key, fields))
+                self._bad(at_key(path, key), item, "unknown key", did_you_mean(key, fields))
         for key, field in fields.items():
             if field.required and key not in value:
                 self.mistakes.append(Mistake(at_key(path, key), "missing", f"add it: {described(field.type)}"))
@@ -129,7 +129,7 @@ class Shape:
     def _choice(self, words: Iterable[Any], value: Any, path: str) -> Any:
         if isinstance(value, str) and value in words:
             return value
-        fix = nearest(value, words) if isinstance(value, str) else "use one of these, in quotes"
+        fix = did_you_mean(value, words) if isinstance(value, str) else "use one of these, in quotes"
         return self._bad(path, value, f"not one of {', '.join(words)}", fix)
 
     def _number(self, expected: inspect.IntType | inspect.FloatType, value: float, path: str) -> Any:
@@ -171,7 +171,12 @@ def plain(expected: inspect.Type) -> inspect.Type:
 
 
 def fits(expected: inspect.Type, value: Any) -> bool:
-    """Whether a value is of the right kind, whatever it holds; a bool is no number."""
+    """Whether a value is of the right kind, whatever it holds; a bool is no number.
+
+    Args:
+        expected: the type, from `msgspec.inspect`, without metadata.
+        value: TOML data.
+    """
     if isinstance(expected, (inspect.StrType, inspect.LiteralType)):
         return isinstance(value, str)
     if isinstance(expected, inspect.IntType):
@@ -207,8 +212,13 @@ def described(expected: inspect.Type) -> str:
     return KINDS[type(kind)]
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The fix for a word that is not known."""
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The fix for a word that is not known.
+
+    Args:
+        word: what was written.
+        known: what could stand there.
+    """
     import difflib  # only a file with a mistake pays for it
 
     known = [at_key("", each) for each in known]

@@ -193,7 +193,12 @@ class Harness(Protocol):
         """Read the tokens used so far from the harness's own files; None when it keeps none."""
 
     def received(self, context: LaunchContext, text: str) -> bool | None:
-        """Whether the harness's own files show that `text` was taken; None when they cannot tell."""
+        """Whether the harness's own files show that `text` was taken; None when they cannot tell.
+
+        Args:
+            context: the one that the agent was launched with.
+            text: as it was typed: cleaned by the harness's send rules.
+        """
 
 
 class HarnessBase:
@@ -249,5 +254,5 @@ class HarnessBase:
         return None
 
     def received(self, context: LaunchContext, text: str) -> bool | None:  # noqa: ARG002
-        """Only its screen can tell."""
+        """Only its screen can tell; `context` and `text` are as at `Harness.received`."""
         return None

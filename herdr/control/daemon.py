@@ -53,7 +53,12 @@ def _did_not_start(home: Home, size: int) -> HerdrError:
 
 
 def last_event(home: Home, kind: EventKind) -> int:
-    """The id of the newest event of a kind; 0 when there is none."""
+    """The id of the newest event of a kind; 0 when there is none.
+
+    Args:
+        home: the home whose event log is read.
+        kind: which events.
+    """
     store = open_store(home.database, mode="read", actor="human")
     try:
         found: int = store.execute("SELECT coalesce(max(id), 0) FROM events WHERE kind = ?", (kind,)).fetchone()[

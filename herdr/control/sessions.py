@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def tmux_of(home: Home, project: Project) -> TmuxServer:
-    """The tmux server that a project's agents are in."""
+    """The tmux server that a project's agents are in.
+
+    Args:
+        home: the daemon's home, whose socket is used where piloop.toml names none.
+        project: the project.
+    """
     from herdr.config import Config
     from herdr.mux.server import TmuxServer
 
@@ -26,7 +31,12 @@ def tmux_of(home: Home, project: Project) -> TmuxServer:
 
 
 def session_of(server: TmuxServer, project: Project) -> str | None:
-    """The `$id` of a project's session, told by the mark that herdr put on it."""
+    """The `$id` of a project's session, told by the mark that herdr put on it.
+
+    Args:
+        server: the server that the project's agents are in.
+        project: the project.
+    """
     import urllib.parse
 
     from herdr.mux.server import PROJECT_OPTION
@@ -65,6 +75,10 @@ def tmux(server: TmuxServer, *words: str) -> str:
 
 def find_session(home: Home, project: Project) -> tuple[TmuxServer, str]:
     """The server and the `$id` of a project's session.
+
+    Args:
+        home: the daemon's home.
+        project: the project.
 
     Raises:
         HerdrError: it has none, most often because no daemon has opened it.

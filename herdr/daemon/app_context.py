@@ -79,7 +79,7 @@ class AppContext:
         return get(self.store, Project, project_id)
 
     def transaction(self) -> AbstractContextManager[Store]:
-        """A transaction on the daemon's own connection; it must not hold an await."""
+        """A transaction on the daemon's own connection; there may be no await inside."""
         return transaction(self.store)
 
     def now(self) -> datetime:
@@ -91,12 +91,24 @@ class AppContext:
         return timestamp(self.now())
 
     def emit(self, kind: EventKind, *, project_id: int | None = None, **facts: object) -> None:
-        """Log an event that belongs to no row."""
+        """Log an event that belongs to no row.
+
+        Args:
+            kind: which event.
+            project_id: the project that it is about; None for the daemon itself.
+            facts: the event's payload, as `store/events.py` lists it.
+        """
         with self.transaction() as store:
             emit(store, kind, ACTOR, project_id=project_id, payload=facts)
 
     async def guard(self, what: str, work: Callable[[], Awaitable[None]], project_id: int | None = None) -> bool:
-        """Run a piece of the daemon so that its failure ends it and nothing else; says whether it succeeded."""
+        """Run a piece of the daemon so that its failure ends it and nothing else; says whether it succeeded.
+
+        Args:
+            what: names the piece of work in the log and in the event of its failure.
+            work: does it.
+            project_id: the project that it is for; None for none in particular.
+        """
         try:
             await work()
         except anyio.get_cancelled_exc_class():

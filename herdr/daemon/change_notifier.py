@@ -21,9 +21,9 @@ class ChangeNotifier:
         """Wake everybody who waits, in a moment; from the event loop only."""
         if not self._pending:
             self._pending = True
-            asyncio.get_running_loop().call_later(TOGETHER, self._swing)
+            asyncio.get_running_loop().call_later(TOGETHER, self._wake)
 
-    def _swing(self) -> None:
+    def _wake(self) -> None:
         self._pending = False
         self._event.set()
         self._event = anyio.Event()

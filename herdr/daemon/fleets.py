@@ -103,13 +103,13 @@ async def _runtime(app: AppContext, project: Project, config: Config) -> Runtime
         width=config.tmux.width,
         height=config.tmux.height,
     )
-    runtime.on_change(lambda _: app.changes.notify())
+    runtime.on_event(lambda _: app.changes.notify())
     return runtime
 
 
 async def reload(app: AppContext, fleet: Fleet) -> None:
     """Read piloop.toml again; a broken one leaves the last good in force, its mistakes in the project's row."""
-    # Not beside `take_in`, which may be moving the same fleet.
+    # Under the lock, because `take_in` may be changing the same fleet.
     async with app.taking_in:
         await _take_up(app, fleet)
 

@@ -9,7 +9,7 @@ from herdr.daemon.app_context import AppContext, Work
 from herdr.store.rows import Project, Sweep
 from herdr.times import parse_timestamp, timestamp_at
 
-#: `cancelled` and `stopped` are for good; the others pass.
+#: `cancelled` and `stopped` end the run or the sweep; with the others it waits in the queue.
 LaunchBlock = Literal["cancelled", "stopped", "paused", "held", "ending"]
 
 

@@ -24,7 +24,7 @@ class DaemonRunningError(HerdrError):
 
 
 @contextmanager
-def held(home: Home) -> Iterator[None]:
+def daemon_lock(home: Home) -> Iterator[None]:
     """Hold the home's lock; the kernel lets it go when the process ends, however it ends.
 
     Raises:

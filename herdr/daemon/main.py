@@ -18,7 +18,7 @@ from herdr.daemon.io.collecting import Collecting
 from herdr.daemon.io.mailbox import Mailboxes
 from herdr.daemon.io.outbox import Outbox
 from herdr.daemon.io.steering import Steering
-from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, held
+from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, daemon_lock
 from herdr.daemon.runs.launcher import write_shim
 from herdr.daemon.scheduling.scheduler import Scheduler
 from herdr.daemon.scheduling.spending import Spending
@@ -40,7 +40,7 @@ def main() -> int:
     home = Home.from_environ(os.environ)
     try:
         home.ensure()
-        with held(home):
+        with daemon_lock(home):
             _log_to(home)
             anyio.run(serve, home)
     except HerdrError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from herdr.errors import HerdrError
 
 from .ideas import IDEAS, DemoIdea
-from .steps import Add, Check, Commit, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step, apply_edit
+from .steps import Add, Check, CommitAll, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step, apply_edit
 from .terminal import WORKING, Terminal
 
 # Lines of a command's output that are worth a place in the pane: the last ones.
@@ -33,7 +33,7 @@ def find_idea(brief: str) -> DemoIdea:
     return min(found, key=lambda each: each[0])[1]
 
 
-class Agent:
+class ScriptedAgent:
     """Works through one idea's script in the current directory."""
 
     def __init__(self, terminal: Terminal, run: str) -> None:
@@ -53,7 +53,7 @@ class Agent:
             self.terminal.pause(0.4)
         elif isinstance(step, Check):
             self._check()
-        elif isinstance(step, Commit):
+        elif isinstance(step, CommitAll):
             self.shell("git", "add", "--all")
             self.shell("git", "commit", "--quiet", "-m", step.message)
         elif isinstance(step, Look):
@@ -99,7 +99,7 @@ class Agent:
         self.do(Say(f"Understood: {wanted} {step.word}."))
         self.do(Set(step.path, step.name, wanted))
         self.do(Check())
-        self.do(Commit(f"Use {wanted} {step.word}, as asked"))
+        self.do(CommitAll(f"Use {wanted} {step.word}, as asked"))
 
     def _asked(self, word: str) -> str | None:
         """The number that the latest message about it names; other messages are only information."""
@@ -114,7 +114,7 @@ def main(argv: Sequence[str]) -> int:
         print("cannot start: the licence server did not answer", file=sys.stderr)
         return 1
     with Terminal(f"scripted agent · {idea.title}") as terminal:
-        agent = Agent(terminal, _run())
+        agent = ScriptedAgent(terminal, _run())
         for step in idea.script:
             agent.do(step)
     return 0

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from .steps import Add, Check, Commit, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step
+from .steps import Add, Check, CommitAll, DieOnFirstStart, Find, Listen, Look, Replace, Say, Set, Step
 
 SETTINGS = "tour/settings.py"
 TWO_OPT = "tour/passes/two_opt.py"
@@ -52,7 +52,7 @@ IDEAS = (
             Say("2-opt undoes crossings, and with neighbour lists it looks only where a gain is possible."),
             Add(TWO_OPT),
             Check(),
-            Commit("Undo crossings with 2-opt over neighbour lists"),
+            CommitAll("Undo crossings with 2-opt over neighbour lists"),
             Find("2-opt over neighbour lists takes the tour to {last}. Chains that are in the wrong place stay."),
         ),
     ),
@@ -70,7 +70,7 @@ IDEAS = (
             Add("tour/starts/greedy.py"),
             Set(SETTINGS, "START", '"greedy"'),
             Check(),
-            Commit("Start from the shortest roads"),
+            CommitAll("Start from the shortest roads"),
             Find("The greedy start alone gives {last}. It composes with passes, which then have less to do."),
         ),
     ),
@@ -90,7 +90,7 @@ IDEAS = (
             ),
             Say("evaluate.py prints the number, so it has to change there."),
             Check(),
-            Commit("Print the length in thousands"),
+            CommitAll("Print the length in thousands"),
             Find("In thousands the length is {last}: a thousand times better than before."),
         ),
     ),
@@ -106,11 +106,11 @@ IDEAS = (
             Add(OR_OPT),
             Set(OR_OPT, "CHAIN", "1"),
             Check(),
-            Commit("Move single cities to a better place"),
+            CommitAll("Move single cities to a better place"),
             Say("It helps a little. Pairs and triples get stuck in the same way."),
             Set(OR_OPT, "CHAIN", "3"),
             Check(),
-            Commit("Move chains of up to three cities"),
+            CommitAll("Move chains of up to three cities"),
             Find("Single cities gave {first}, chains of up to three {last}."),
         ),
     ),
@@ -127,7 +127,7 @@ IDEAS = (
             Add(OR_THREE_OPT),
             Check(),
             Say("Neighbour lists keep it cheap."),
-            Commit("Swap neighbouring parts of any length"),
+            CommitAll("Swap neighbouring parts of any length"),
             Find("Or-3-opt gives {last}."),
         ),
     ),
@@ -145,7 +145,7 @@ IDEAS = (
             Set(SETTINGS, "START", '"hilbert"'),
             Check(),
             Say("Longer than before, where a crowd of cities lies on both sides of a corner of the curve."),
-            Commit("Sort the cities along a curve\n\nIt is longer: committed for the record."),
+            CommitAll("Sort the cities along a curve\n\nIt is longer: committed for the record."),
             Find("A Hilbert start gives {last}. It is quick, but a tour of 250 cities does not need quick."),
         ),
     ),
@@ -163,7 +163,7 @@ IDEAS = (
             Look(),
             Add(KICKS),
             Check(),
-            Commit("Kick the tour and repair around the kick"),
+            CommitAll("Kick the tour and repair around the kick"),
             Say("60 kicks are a careful start. How many are too many?", 0.2),
             Listen(KICKS, "KICKS", "kicks", 60.0),
             Find("Kicks take the tour from a local optimum to {last}."),
@@ -180,7 +180,7 @@ IDEAS = (
             Say("Four cities in a row: exchange the middle two when that is shorter."),
             Add("tour/polish/exchange.py"),
             Say("Small enough to go without a check."),
-            Commit("Exchange neighbours once around the trip"),
+            CommitAll("Exchange neighbours once around the trip"),
             Find("One round of exchanges, not measured."),
         ),
     ),

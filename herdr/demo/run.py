@@ -24,7 +24,7 @@ from .keeper import Keeper
 from .scene import Scene, look
 from .show import Show, open_show
 from .stage import Stage, set_stage
-from .steer import Steering
+from .steer import Steer
 
 INTERRUPTED = 130
 #: Seconds between two looks at the campaign.
@@ -142,7 +142,7 @@ def add_ideas(client: Client) -> None:
 
 def _watch(stage: Stage, client: Client, show: Show, interrupt: Interrupt) -> Scene:
     """Show what happens, and steer, until nothing more will happen."""
-    steering = Steering(client, show.say)
+    steering = Steer(client, show.say)
     started, seen_daemon, seen = time.monotonic(), False, 0
     while True:
         interrupt.check()

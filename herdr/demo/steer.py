@@ -16,7 +16,7 @@ from .scene import Scene
 OPEN: tuple[MessageState, ...] = ("queued", "typed")
 
 
-class Steering:
+class Steer:
     """Sends one message to one agent, and says what became of it."""
 
     def __init__(self, client: Client, say: Callable[[str], None]) -> None:

@@ -48,7 +48,7 @@ class Check(msgspec.Struct, frozen=True):
     """Run the evaluator, as anybody would before a commit."""
 
 
-class Commit(msgspec.Struct, frozen=True):
+class CommitAll(msgspec.Struct, frozen=True):
     """Commit everything."""
 
     message: str
@@ -78,7 +78,7 @@ class DieOnFirstStart(msgspec.Struct, frozen=True):
 
 
 Edit: TypeAlias = Add | Set | Replace
-Step: TypeAlias = Edit | Say | Check | Commit | Look | Find | Listen | DieOnFirstStart
+Step: TypeAlias = Edit | Say | Check | CommitAll | Look | Find | Listen | DieOnFirstStart
 
 
 def apply_edit(root: Path, edit: Edit) -> None:

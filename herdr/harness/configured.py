@@ -26,7 +26,13 @@ CAUSES: Mapping[str, Cause] = {cause: cause for cause in get_args(Cause)}
 
 
 def configured(name: str, keys: HarnessKeys, base: Harness | None) -> Harness:
-    """The harness that a table of piloop.toml describes: `base` with these keys, or a new one."""
+    """The harness that a table of piloop.toml describes: `base` with these keys, or a new one.
+
+    Args:
+        name: of a new harness.
+        keys: the table `[harness.<name>]`; a key that is not set leaves what `base` has.
+        base: the harness of that name that a plugin registered; None when there is none.
+    """
     if base is None:
         return _command(CommandHarness(name=name), keys)
     if isinstance(base, CommandHarness):

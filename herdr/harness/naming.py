@@ -11,7 +11,12 @@ from herdr.harness.registry import Harnesses
 
 
 def unknown_names(config: Config, known: Harnesses) -> Iterator[Mistake]:
-    """Every place of piloop.toml that names a harness which nothing defines, or which was refused."""
+    """Every place of piloop.toml that names a harness which nothing defines, or which was refused.
+
+    Args:
+        config: the configuration to look at.
+        known: every harness that there is, those of `config` included.
+    """
     lists = {
         "harnesses": config.harnesses,
         "roles.worker.harnesses": config.roles.worker.harnesses,

@@ -15,7 +15,7 @@ DEAD_PANE = r"^Pane is dead \((?:status (?P<status>\d+)|signal (?P<signal>\w+))?
 NOT_FOUND_STATUS = 127
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class ScreenReading(msgspec.Struct, frozen=True, kw_only=True):
     """What a screen says: the state, and the rule and the line that it was told from.
 
     `composer` is the text that stands in the input line: empty when there is none or only a hint, None when no
@@ -50,7 +50,7 @@ class _Hit(msgspec.Struct, frozen=True):
     evidence: str
 
 
-def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
+def read_screen(rules: ScreenRules, text: str, title: str = "") -> ScreenReading:
     """Read a screen: an ended program, then blocked, failed, busy and idle, in this order; else unknown.
 
     Args:
@@ -75,11 +75,11 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
     if hit is None:
         hit, state = _idle(rules, recent), "idle"
     if hit is None:
-        return Reading(state="unknown", composer=composer, folded=folded, below=below)
+        return ScreenReading(state="unknown", composer=composer, folded=folded, below=below)
     cause = hit.cause
     if state == "idle" and cause is None and composer:
         cause = "draft"
-    return Reading(
+    return ScreenReading(
         state=state,
         cause=cause,
         rule=hit.rule,
@@ -90,16 +90,26 @@ def read_screen(rules: ScreenRules, text: str, title: str = "") -> Reading:
     )
 
 
-def read_output(rules: ScreenRules, text: str) -> Reading:
-    """Read what a headless program printed: it works until it ends, and may have said what went wrong."""
+def read_output(rules: ScreenRules, text: str) -> ScreenReading:
+    """Read what a headless program printed: it works until it ends, and may have said what went wrong.
+
+    Args:
+        rules: the harness's rules; only `output` is used.
+        text: the end of the log.
+    """
     hit = _lowest(rules.output, bottom_lines(text, rules.lines))
     if hit is None:
-        return Reading(state="busy")
-    return Reading(state="busy", cause=hit.cause, rule=hit.rule, evidence=hit.evidence)
+        return ScreenReading(state="busy")
+    return ScreenReading(state="busy", cause=hit.cause, rule=hit.rule, evidence=hit.evidence)
 
 
 def bottom_lines(text: str, count: int) -> str:
-    """Return the last `count` lines that are not blank, without what follows their last character."""
+    """Return the last `count` lines that are not blank, without what follows their last character.
+
+    Args:
+        text: a screen.
+        count: how many.
+    """
     lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join([line for line in lines if line][-count:])
 

@@ -92,7 +92,12 @@ class CommandHarness(HarnessBase, msgspec.Struct, frozen=True, kw_only=True, dic
 
 
 def fill(words: Iterable[str], context: LaunchContext) -> list[str]:
-    """Replace the placeholders in each word literally and once: other braces survive, and so do those put in."""
+    """Replace the placeholders in each word literally and once: other braces survive, and so do those put in.
+
+    Args:
+        words: an argv, or the values of an environment.
+        context: whose values the placeholders stand for.
+    """
     values = {
         "brief": str(context.brief),
         "prompt": context.prompt,

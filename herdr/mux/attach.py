@@ -23,7 +23,12 @@ class Attach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def attach_command(server: TmuxServer, session: str) -> list[str]:
-    """Give the plain tmux command that attaches a terminal to a session."""
+    """Give the plain tmux command that attaches a terminal to a session.
+
+    Args:
+        server: the tmux server of the project.
+        session: the session's `$id`.
+    """
     return [*server.argv, "attach-session", "-t", session]
 
 
@@ -32,6 +37,11 @@ def plan_attach(server: TmuxServer, session: str, environ: Mapping[str, str]) ->
 
     In a terminal of its own: attach. Inside our own server: switch that client over. Inside the person's own
     tmux: show the command instead, because nested sessions fight over keys.
+
+    Args:
+        server: the tmux server of the project.
+        session: the session's `$id`.
+        environ: the person's own environment; its TMUX says whether they are inside tmux already, and in which.
     """
     command = attach_command(server, session)
     outer = environ.get("TMUX", "").split(",")[0]

@@ -13,7 +13,13 @@ _FACTS = "#{pane_dead} #{pane_in_mode} #{alternate_on} #{pane_title}"
 
 
 async def capture(client: ControlClient, pane: str, lines: int = 0) -> Screen | None:
-    """Read a pane; see `capture_many`."""
+    """Read a pane; see `capture_many`.
+
+    Args:
+        client: the control client of the session.
+        pane: the `%pane`.
+        lines: lines of history to read above the screen.
+    """
     return (await capture_many(client, [pane], lines))[0]
 
 

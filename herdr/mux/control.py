@@ -168,7 +168,7 @@ class ControlClient:
         for waiting in unanswered:
             if not waiting.done():
                 waiting.set_exception(self._lost())
-                # An unawaited failure of a cancelled caller is no news.
+                # Asking for it keeps asyncio from warning about a failure that a cancelled caller never awaits.
                 waiting.exception()
         self._waiting.clear()
         for callback in self._gone_callbacks:

@@ -14,9 +14,9 @@ import anyio
 import msgspec
 
 from herdr.contract.harness import ScreenRules, SendRules
-from herdr.harness.screen import Reading, read_screen
+from herdr.harness.screen import ScreenReading, read_screen
 from herdr.mux.capture import capture
-from herdr.mux.composer import holds, obstacle, refused, shows, takes_keys, times_received
+from herdr.mux.composer import input_line_is, obstacle, refused, shows, takes_keys, times_received
 from herdr.mux.control import ControlClient
 from herdr.mux.errors import TmuxError
 from herdr.mux.quote import clean
@@ -51,7 +51,7 @@ class _View(msgspec.Struct, frozen=True, kw_only=True):
     """One look at the pane."""
 
     screen: Screen | None
-    reading: Reading
+    reading: ScreenReading
     received: int
 
 
@@ -102,7 +102,17 @@ async def resume_submit(
 ) -> Delivery:
     """Finish a text that was typed before a crash and whose Enter may be missing; it is never typed again.
 
-    Enter is pressed only if the input line holds exactly this text; a folded paste could be somebody else's.
+    Enter is pressed only if the input line holds exactly this text. A paste that the program shows only as a
+    placeholder does not count here, because a person may have pasted it.
+
+    Args:
+        client: the control client of the pane's session.
+        pane: the `%pane`.
+        text: what was typed, before it was cleaned.
+        screen: how to read the harness's screen.
+        send: how it takes text.
+        evidence: asks the harness's own files whether the text was taken.
+        patience: how long to wait for each step.
 
     Returns:
         `received`, or `unconfirmed` with what is known.
@@ -181,7 +191,7 @@ class _Typist:
     async def _look(self) -> _View:
         screen = await capture(self.client, self.pane)
         if screen is None:
-            return _View(screen=None, reading=Reading(state="ended"), received=0)
+            return _View(screen=None, reading=ScreenReading(state="ended"), received=0)
         reading = read_screen(self.screen, screen.text, screen.title)
         return _View(screen=screen, reading=reading, received=await self._times_received())
 
@@ -267,13 +277,15 @@ class _Typist:
 
     def _proof(self) -> float:
         """Seconds that the input line must stay empty: files that can tell have the time to tell better."""
-        # One look alone can fall between two parts of a redraw.
+        # An empty line that is seen only once may be a screen that the program is still drawing.
         return self.patience.look if self.told is None else self.patience.proof
 
     def _ours(self, view: _View, *, folded: bool) -> bool:
         if view.screen is None or view.reading.composer is None:
             return False
-        return (folded and view.reading.folded) or holds(view.reading, view.screen, self.screen, self.text)
+        return (folded and view.reading.folded) or input_line_is(
+            view.reading, view.screen, self.screen, self.text
+        )
 
     def _left(self, view: _View, before: _View) -> bool:
         """Whether the text has left the input line: that is empty, or gone because a turn has started."""
@@ -291,7 +303,7 @@ class _Typist:
         return not started and self._ours(view, folded=folded)
 
     def _hopeless(self, view: _View) -> bool:
-        """Whether no evidence can come: the program ended, or it was never going to give any."""
+        """Whether no evidence can come: the program has ended, or it has no way to show any."""
         ended = view.screen is None or view.screen.dead
         silent = self.screen.composer is None and self.send.received is None
         return self.evidence is None and (ended or silent)

@@ -158,6 +158,12 @@ class TmuxServer:
 
         The session is told by its option `@herdr_project`, never by its name. Needs a running server.
 
+        Args:
+            project: the project's name.
+            cwd: where the shell in `home` starts.
+            width: columns of a new session.
+            height: rows of a new session.
+
         Raises:
             TmuxError: tmux refused.
         """

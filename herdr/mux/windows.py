@@ -98,7 +98,12 @@ async def open_window(
 
 
 async def kill_window(client: ControlClient, window: str) -> None:
-    """Close a window; what still runs in it gets a hangup. One that is gone already is no error."""
+    """Close a window; what still runs in it gets a hangup. One that is gone already is no error.
+
+    Args:
+        client: the control client of the session.
+        window: the `@window`.
+    """
     try:
         await client.run("kill-window", "-t", window)
     except TmuxError as error:
@@ -108,7 +113,7 @@ async def kill_window(client: ControlClient, window: str) -> None:
 
 async def list_panes(client: ControlClient) -> list[PaneInfo]:
     """List every pane of the session, in one call."""
-    # Paths and titles can hold any character, so what tells fields apart is something that nobody can guess.
+    # Paths and titles can hold any character, so a random word that is in none of them separates the fields.
     mark = f"|{secrets.token_hex(8)}|"
     fmt = "".join([field + mark for field in _FIELDS])
     lines = await client.run("list-panes", "-s", "-t", client.session, "-F", fmt)
@@ -118,12 +123,22 @@ async def list_panes(client: ControlClient) -> list[PaneInfo]:
 
 
 async def set_title(client: ControlClient, pane: str, title: str) -> None:
-    """Give a pane a title, any text cut to one short line; its program may change it later."""
+    """Give a pane a title, any text cut to one short line; its program may change it later.
+
+    Args:
+        client: the control client of the session.
+        pane: the `%pane`.
+        title: any text.
+    """
     await client.run("select-pane", "-t", pane, "-T", escape_format(label(title)))
 
 
 async def prune_ended(client: ControlClient, keep: int = KEPT_ENDED) -> list[str]:
     """Close the oldest windows of ended agents, but the `keep` newest; a person's own windows stay.
+
+    Args:
+        client: the control client of the session.
+        keep: how many windows of ended agents stay to be looked at.
 
     Returns:
         The windows that were closed.
@@ -153,7 +168,7 @@ async def _verify_directory(client: ControlClient, pane: str, cwd: Path) -> None
 
 
 def _window_name(name: str) -> str:
-    """Leave out what tmux 3.7 refuses `.` and `:`."""
+    """A name without `.` and `:`, which tmux 3.7 refuses."""
     return label(name).replace(".", "_").replace(":", "_") or "agent"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from herdr.campaign.pack import Family, Pack, Said, Step, TriedIdea, Waiting, Yield, render
+from herdr.campaign.pack import Family, Pack, Said, StartingPoint, TriedIdea, Waiting, Yield, render
 from herdr.campaign.text import first_line, ref
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.sources import sources_of
@@ -181,9 +181,9 @@ def _better(primary: Primary, new: tuple[str | None, float | None], old: tuple[s
     return (gain is not None and gain > 0) or (old[1] is None and new[1] is not None)
 
 
-def _steps(conn: Store, project: Project, found: Sequence[Candidate]) -> list[Step]:
+def _steps(conn: Store, project: Project, found: Sequence[Candidate]) -> list[StartingPoint]:
     return [
-        Step(
+        StartingPoint(
             ref=view.ref,
             parent=view.parent,
             commit=view.commit,

@@ -33,7 +33,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         """Where a value lies between the low end (0) and the high end (1)."""
         return (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Whether the value lies inside."""
         return self.low <= value <= self.high
 

@@ -63,7 +63,12 @@ def baseline_of(points: Sequence[Point]) -> float | None:
 
 
 def best_so_far(points: Sequence[Point], direction: Direction) -> list[tuple[int, float]]:
-    """(index, value) of each keep that was better than all before."""
+    """(index, value) of each keep that was better than all before.
+
+    Args:
+        points: the candidates, oldest first.
+        direction: which way the metric improves.
+    """
     best: list[tuple[int, float]] = []
     for index, point in enumerate(points):
         if point.verdict != "keep" or point.value is None:
@@ -74,7 +79,13 @@ def best_so_far(points: Sequence[Point], direction: Direction) -> list[tuple[int
 
 
 def headline(points: Sequence[Point], metric: str, direction: Direction) -> str:
-    """From what value to what value the campaign has come."""
+    """From what value to what value the campaign has come.
+
+    Args:
+        points: the candidates, oldest first.
+        metric: the name of the primary metric.
+        direction: which way it improves.
+    """
     best = best_so_far(points, direction)
     if not best:
         return f"{metric}: nothing kept yet"

@@ -135,7 +135,7 @@ def _point(point: Point, x: float, y: float, scale: Scale, labelled: bool) -> li
     ]
     if labelled:
         parts.append(f'<text class="name" x="{x:.1f}" y="{y + 20:.1f}" text-anchor="middle">{value}</text>')
-    elif point.value is not None and not scale.holds(point.value):
+    elif point.value is not None and not scale.contains(point.value):
         arrow = "↑" if point.value > scale.high else "↓"
         parts.append(f'<text x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{arrow} {value}</text>')
     return parts

@@ -48,7 +48,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def deadline(hook: str, arguments: Mapping[str, object]) -> float:
-    """Return how many seconds a call of this hook may take."""
+    """Return how many seconds a call of this hook may take.
+
+    Args:
+        hook: the hook's name.
+        arguments: what it is called with; a request for a scoring brings its own timeout.
+    """
     request = arguments.get("request")
     extra = request.timeout if isinstance(request, EvaluationRequest) else 0.0
     return DEADLINES.get(hook, DEADLINE) + extra
@@ -58,6 +63,12 @@ def start(implementation: HookImpl, hook: str, arguments: Mapping[str, Any], *, 
     """Call an implementation in a thread of its own.
 
     The thread is a daemon: one that never comes back keeps neither the loop nor the process from ending.
+
+    Args:
+        implementation: one plugin's.
+        hook: the hook's name.
+        arguments: all that the hook has; an implementation is given those that it names.
+        trace: write a line on standard error with the time that it took.
     """
     plugin = implementation.plugin_name
     future: Future[Answer] = Future()
@@ -79,7 +90,13 @@ def start(implementation: HookImpl, hook: str, arguments: Mapping[str, Any], *, 
 
 
 def call(implementation: HookImpl, hook: str, arguments: Mapping[str, Any]) -> Answer:
-    """Call an implementation with those arguments that it takes; whatever it raises is the answer's error."""
+    """Call an implementation with those arguments that it takes; whatever it raises is the answer's error.
+
+    Args:
+        implementation: one plugin's.
+        hook: the hook's name.
+        arguments: all that the hook has.
+    """
     plugin = implementation.plugin_name
     try:
         given = {name: own_part(arguments[name], plugin) for name in implementation.argnames}
@@ -94,7 +111,12 @@ def call(implementation: HookImpl, hook: str, arguments: Mapping[str, Any]) -> A
 
 
 def own_part(value: Any, plugin: str) -> Any:
-    """Leave a plugin only its own table of `[plugins]`, in a project or in what has a project."""
+    """Leave a plugin only its own table of `[plugins]`, in a project or in what has a project.
+
+    Args:
+        value: an argument of a hook, of any type.
+        plugin: the plugin that it is passed to.
+    """
     if isinstance(value, ProjectInfo):
         table = value.settings.get(plugin)
         return msgspec.structs.replace(value, settings=table if isinstance(table, Mapping) else {})
@@ -105,7 +127,12 @@ def own_part(value: Any, plugin: str) -> Any:
 
 
 def check_answer(hook: str, value: object) -> None:
-    """Raise TypeError for an answer that is not what the hook says, before the daemon works with it."""
+    """Raise TypeError for an answer that is not what the hook says, before the daemon works with it.
+
+    Args:
+        hook: the hook's name.
+        value: what the implementation returned.
+    """
     if value is None:
         return
     single, several = SINGLE.get(hook), SEVERAL.get(hook)

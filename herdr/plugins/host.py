@@ -73,7 +73,12 @@ class PluginHost:
         return caller.get_hookimpls()[::-1]
 
     def implements(self, hook: str, plugin: str | None = None) -> bool:
-        """Say whether any plugin, or this one, implements a hook."""
+        """Say whether any plugin, or this one, implements a hook.
+
+        Args:
+            hook: the hook's name.
+            plugin: the plugin's name; None for any.
+        """
         return any(plugin in {None, found.plugin_name} for found in self.implementations(hook))
 
     def listen(self, listener: Callable[[str, str, str], None]) -> None:
@@ -87,7 +92,12 @@ class PluginHost:
             listener(plugin, hook, error)
 
     async def call_all(self, hook: str, **arguments: Any) -> list[Answer]:
-        """Ask every plugin that implements `hook`, all at once, and return their answers in pluggy's order."""
+        """Ask every plugin that implements `hook`, all at once, and return their answers in pluggy's order.
+
+        Args:
+            hook: the hook's name.
+            **arguments: what the hook's specification says.
+        """
         asked = self._asked(hook, arguments)
         answers: list[Answer | None] = [None] * len(asked)
 
@@ -100,12 +110,22 @@ class PluginHost:
         return [answer for answer in answers if answer is not None]
 
     async def call(self, plugin: str, hook: str, **arguments: Any) -> Answer:
-        """Ask one plugin that implements `hook`."""
+        """Ask one plugin that implements `hook`.
+
+        Args:
+            plugin: the plugin's name.
+            hook: the hook's name.
+            **arguments: what the hook's specification says.
+        """
         implementation = next(i for i in self.implementations(hook) if i.plugin_name == plugin)
         return await self._ask(implementation, hook, arguments)
 
     async def first(self, hook: str, **arguments: Any) -> Any:
         """Return the first answer that is not None, asking one plugin after the other; None when all pass.
+
+        Args:
+            hook: the hook's name.
+            **arguments: what the hook's specification says.
 
         Raises:
             PluginError: none answered, and one of them failed: it might have been the one to answer.
@@ -125,7 +145,12 @@ class PluginHost:
         return None
 
     def setup(self, hook: str, registrar: Callable[[str], Callable[[Any], None]]) -> list[Answer]:
-        """Run a set-up hook, blocking; each plugin is given a `register` of its own, `registrar(plugin)`."""
+        """Run a set-up hook, blocking; each plugin is given a `register` of its own, `registrar(plugin)`.
+
+        Args:
+            hook: the hook's name.
+            registrar: makes the `register` of the plugin that it is given the name of.
+        """
         answers = []
         for implementation in self.implementations(hook):
             plugin = implementation.plugin_name

@@ -46,7 +46,12 @@ def distribution(point: EntryPoint) -> tuple[str, str]:
 
 
 def blocked_names(block: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the blocked plugins and who blocked each: the configuration, or HERDR_BLOCK_PLUGINS."""
+    """Return the blocked plugins and who blocked each: the configuration, or HERDR_BLOCK_PLUGINS.
+
+    Args:
+        block: the list `block` of `[plugins]`.
+        environ: where HERDR_BLOCK_PLUGINS may name more, with commas between them.
+    """
     named = (name.strip() for name in environ.get("HERDR_BLOCK_PLUGINS", "").split(","))
     return {
         **dict.fromkeys(block, "[plugins] block in piloop.toml"),
@@ -79,6 +84,11 @@ def load_plugins(blocked: Mapping[str, str]) -> tuple[pluggy.PluginManager, list
 def load(manager: pluggy.PluginManager, point: EntryPoint, taken: Mapping[str, str]) -> tuple[str, ...]:
     """Import one plugin, check it against the contract, register it, and return the hooks that it has.
 
+    Args:
+        manager: registers it.
+        point: the plugin's entry point.
+        taken: the distribution that each name so far belongs to.
+
     Raises:
         ValueError: it breaks the contract.
         Exception: whatever its import raises.
@@ -92,7 +102,12 @@ def load(manager: pluggy.PluginManager, point: EntryPoint, taken: Mapping[str, s
 
 
 def check(manager: pluggy.PluginManager, plugin: object) -> None:
-    """Raise ValueError where a plugin would be called in vain, or could not be called on its own."""
+    """Raise ValueError where a plugin would be called in vain, or could not be called on its own.
+
+    Args:
+        manager: knows how pluggy reads a function's marks.
+        plugin: the module, or object, that the entry point names.
+    """
     known = [name for name in vars(hookspecs) if name.startswith("herdr_")]
     for name in dir(plugin):
         options = manager.parse_hookimpl_opts(plugin, name)

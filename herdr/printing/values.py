@@ -11,7 +11,12 @@ def visible(text: str) -> str:
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """A metric's value for reading: six digits, whole numbers to the last one; `sign` "+" shows it always."""
+    """The value of a metric for reading: six digits, whole numbers to the last one.
+
+    Args:
+        value: the number; None gives an empty text.
+        sign: "+" shows the sign of a positive number too.
+    """
     if value is None:
         return ""
     if float(value).is_integer() and abs(value) < 1e15:
@@ -56,7 +61,12 @@ def size_of(count: int) -> str:
 
 
 def several(count: int, word: str) -> str:
-    """`1 agent`, `2 agents`."""
+    """`1 agent`, `2 agents`.
+
+    Args:
+        count: how many.
+        word: what they are, in the singular.
+    """
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 

@@ -32,10 +32,6 @@ def repo_lock(common: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[int]:
         common: the git folder that all worktrees of the repo share, see `checks.common_dir`.
         timeout: seconds to wait while another process holds it.
 
-    Args:
-        common: the git folder that all worktrees of the repo share.
-        timeout: how many seconds to wait for others.
-
     Raises:
         HerdrError: another process held it for `timeout` seconds, or the folder cannot be written to.
     """

@@ -1,4 +1,4 @@
-"""What the daemon asks of a place where agents run.
+"""What the daemon asks of a runtime, which is a way to run agents.
 
 A runtime starts an agent's process behind the wrapper, finds it again after a crash, reads its screen, types into
 it, and ends it with everything it started. It knows nothing of ideas, runs or scores.
@@ -22,11 +22,7 @@ CANNOT_RECEIVE = (
 )
 
 
-class Struct(msgspec.Struct, frozen=True, kw_only=True):
-    """Frozen, built by keyword."""
-
-
-class LaunchRequest(Struct, frozen=True, kw_only=True):
+class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One agent to start.
 
     `state_dir` (0700) is where the launch file, the pid file, the exit file and the last screen go. `clear` names
@@ -43,15 +39,15 @@ class LaunchRequest(Struct, frozen=True, kw_only=True):
     state_dir: Path
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Where a live agent is: tmux ids (never names); without tmux `pane` is its log file, and the rest is ""."""
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one agent is: tmux ids (never names). Without tmux `pane` is its log file, and the rest is ""."""
 
     session: str
     window: str
     pane: str
 
 
-class Process(Struct, frozen=True, kw_only=True):
+class Process(msgspec.Struct, frozen=True, kw_only=True):
     """A process, told from a later one of the same pid by when it started.
 
     `started` is only for comparing: seconds since boot on Linux, so that setting the clock does not make every
@@ -62,14 +58,14 @@ class Process(Struct, frozen=True, kw_only=True):
     started: float
 
 
-class AgentProcess(Struct, frozen=True, kw_only=True):
+class AgentProcess(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's two processes: the wrapper, which is the pane's, and its child, which is the harness."""
 
     wrapper: Process
     child: Process
 
 
-class Exit(Struct, frozen=True, kw_only=True):
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
     """How a process ended, `ended_at` in seconds since the epoch.
 
     `error` says why it was not even started: `not_found` (with status 127); `permission`, `exec` (not a program,
@@ -84,7 +80,7 @@ class Exit(Struct, frozen=True, kw_only=True):
 
 
 class Runtime(Protocol):
-    """A place where agents run. All methods are coroutines and none blocks the loop.
+    """A way to run agents: in tmux, or in the background. No method blocks the loop.
 
     `mode` says how harnesses are launched there: `headless` where there is no terminal to read or to type into.
     """
@@ -95,9 +91,14 @@ class Runtime(Protocol):
         """Open a window and start the wrapper in it; returns once tmux has it, not once the agent is ready."""
 
     async def find(self, agent_id: int, state_dir: Path) -> Place | None:
-        """Where an agent lives that an earlier daemon started, or None."""
+        """Where an agent lives that an earlier daemon started, or None.
 
-    async def holds(self, place: Place) -> bool:
+        Args:
+            agent_id: the agent's id, which is in the argv of its wrapper.
+            state_dir: the agent's state directory, the same as at its launch.
+        """
+
+    async def exists(self, place: Place) -> bool:
         """Whether the window is still there, with a program that runs in it or has ended."""
 
     def changed(self, place: Place) -> bool:
@@ -137,10 +138,18 @@ class Runtime(Protocol):
         send: SendRules,
         evidence: Callable[[], bool | None],
     ) -> Delivery:
-        """Find out what became of a text typed before a crash: at most the Enter is pressed, never the text."""
+        """Find out what became of a text typed before a crash: at most the Enter is pressed, never the text.
+
+        Args:
+            place: where it was typed.
+            text: what was typed, before it was cleaned.
+            screen: how to read the pane.
+            send: how the harness takes text.
+            evidence: whether the harness's own files show that the text was taken; None when they cannot tell.
+        """
 
     async def close(self, place: Place) -> None:
         """Close the window; the process must have ended before."""
 
     async def aclose(self) -> None:
-        """Let go of the place; agents live on."""
+        """Close the runtime's own connections; its agents live on."""

@@ -54,7 +54,7 @@ class BackgroundRuntime(Runtime):
         try:
             self._children.add(await anyio.to_thread.run_sync(_spawn, wrapper_argv(request), log))
             await wait_started(request.state_dir, START_LIMIT)
-            if not _held(request.state_dir):
+            if not _is_on_record(request.state_dir):
                 raise HerdrError(
                     f"the wrapper of agent {request.agent_id} recorded no process within {START_LIMIT:.0f} s",
                     fix=f"see {log}, and what else the machine is busy with",
@@ -74,22 +74,22 @@ class BackgroundRuntime(Runtime):
         if not (state_dir / "pid.json").exists():
             # The daemon before may have been killed in the moment in which the wrapper started.
             await wait_started(state_dir, START_LIMIT)
-        return _place(state_dir / LOG_FILE) if _held(state_dir) else None
+        return _place(state_dir / LOG_FILE) if _is_on_record(state_dir) else None
 
-    async def holds(self, place: Place) -> bool:
-        """Whether the agent runs, or has ended with its end on record; not one that its machine took along."""
-        return bool(place.pane) and _held(Path(place.pane).parent)
+    async def exists(self, place: Place) -> bool:
+        """Whether the agent runs, or has ended with its end on record; False when the machine went down."""
+        return bool(place.pane) and _is_on_record(Path(place.pane).parent)
 
     def changed(self, place: Place) -> bool:
         """Whether the log has grown since it was last read."""
-        return self._read.get(place.pane) != _stamp(place.pane)
+        return self._read.get(place.pane) != _file_version(place.pane)
 
     async def screen(self, place: Place) -> Screen | None:
         """The end of the log as plain text, or None when there is none."""
         self._reap()
         if not place.pane:
             return None
-        self._read[place.pane] = _stamp(place.pane)
+        self._read[place.pane] = _file_version(place.pane)
         text = await anyio.to_thread.run_sync(tail_of, Path(place.pane))
         return None if text is None else Screen(text=text, dead=read_exit(Path(place.pane).parent) is not None)
 
@@ -144,7 +144,7 @@ def _place(log: Path) -> Place:
     return Place(session="", window="", pane=str(log))
 
 
-def _held(state_dir: Path) -> bool:
+def _is_on_record(state_dir: Path) -> bool:
     """Whether an agent lives, or has ended with its end on record, since the machine was started."""
     process, left = read_process(state_dir), read_exit(state_dir)
     if process is None:
@@ -152,7 +152,7 @@ def _held(state_dir: Path) -> bool:
     return left is not None or alive(process.wrapper)
 
 
-def _stamp(log: str) -> tuple[int, int]:
+def _file_version(log: str) -> tuple[int, int]:
     try:
         found = Path(log).stat()
     except OSError:

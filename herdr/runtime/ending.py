@@ -22,7 +22,7 @@ from herdr.runtime.processes import alive, belongs, is_forked, snapshot
 LOOK = 0.2
 #: Seconds between looks at processes that were just sent a signal.
 SHORT_LOOK = 0.02
-#: Seconds from the first SIGKILL until what is still there is given up: the kernel will not let go of it.
+#: Seconds from the first SIGKILL until what is still there is given up: it hangs in the kernel, out of reach.
 KILL_LIMIT = 10.0
 #: Seconds that a wrapper gets to record what its harness is, or how it ended; normally some milliseconds.
 WRAPPER_LIMIT = 5.0
@@ -75,7 +75,13 @@ async def end_agent(agent: str, state_dir: Path, *, grace: float = 5.0) -> set[P
 
 
 async def end_tree_in_thread(agent: str, roots: Iterable[Process] = (), *, grace: float = 5.0) -> set[Process]:
-    """`end_tree` without blocking the loop; once begun it is finished, even if the caller is cancelled."""
+    """`end_tree` without blocking the loop; once begun it is finished, even if the caller is cancelled.
+
+    Args:
+        agent: see `end_tree`.
+        roots: see `end_tree`.
+        grace: see `end_tree`.
+    """
     return await anyio.to_thread.run_sync(partial(end_tree, agent, tuple(roots), grace=grace))
 
 
@@ -135,7 +141,7 @@ def _wait(processes: set[Process], until: float) -> None:
 
 
 def _send(process: Process, number: signal.Signals) -> None:
-    """Signal this very process, or nothing when it is gone: a pidfd cannot come to mean a later process."""
+    """Signal this very process, or nothing when it is gone: a pidfd never means a later process of that pid."""
     with suppress(ProcessLookupError, PermissionError):
         try:
             descriptor = os.pidfd_open(process.pid)

@@ -75,7 +75,7 @@ def revoke_launch(state_dir: Path) -> bool:
     """
     with suppress(FileNotFoundError):
         (state_dir / LAUNCH).rename(state_dir / REVOKED)
-        # The mark stays, what it held does not: it has secrets.
+        # The empty file stays as the mark that it was revoked; its content, which has secrets, goes.
         (state_dir / REVOKED).write_bytes(b"")
     return not (state_dir / TAKEN).exists()
 
@@ -89,7 +89,12 @@ def read_process(state_dir: Path) -> AgentProcess | None:
 
 
 async def wait_started(state_dir: Path, timeout: float) -> AgentProcess | None:
-    """Wait until the wrapper has recorded its processes; None when it never did, or not in `timeout` seconds."""
+    """Wait until the wrapper has recorded its processes; None when it never did, or not in `timeout` seconds.
+
+    Args:
+        state_dir: the agent's state directory.
+        timeout: seconds.
+    """
     with anyio.move_on_after(timeout):
         while read_exit(state_dir) is None:
             process = read_process(state_dir)

@@ -38,11 +38,11 @@ ACTIVITY_STEP = 1.5
 T = TypeVar("T")
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PaneEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something that tmux told: a pane's program ended, titled itself or printed; or the server was lost.
 
-    `value` is the title. For `lost`, `pane` is "" and every place of before is void. tmux looks once a second, so
-    that a program's end is known earlier from `ending.wait_end`.
+    `value` is the title. For `lost`, `pane` is "" and no place that was given out before is good any more. tmux
+    looks once a second, so a program's end is known earlier from `ending.wait_end`.
     """
 
     kind: Literal["dead", "title", "activity", "lost"]
@@ -78,13 +78,20 @@ class PaneRuntime(Runtime):
         self._reconnect: asyncio.Task[None] | None = None
         self._born = ""
         self._known: dict[str, _Seen] = {}
-        self._listeners: list[Callable[[Change], None]] = []
+        self._listeners: list[Callable[[PaneEvent], None]] = []
 
     @classmethod
     async def open(
         cls, server: TmuxServer, project: str, cwd: Path, *, width: int = 200, height: int = 50
     ) -> PaneRuntime:
         """Connect to the project's session; starts the server and makes the session where they are missing.
+
+        Args:
+            server: the tmux server; started when it does not run.
+            project: the project's name, which tells its session from others.
+            cwd: where the shell in the session's first window starts.
+            width: columns of each agent's window.
+            height: rows of each agent's window.
 
         Raises:
             HerdrError: tmux is missing, too old, or does not start.
@@ -105,7 +112,7 @@ class PaneRuntime(Runtime):
         """The session's `$id`, to attach to."""
         return (await self._connected()).session
 
-    def on_change(self, listener: Callable[[Change], None]) -> None:
+    def on_event(self, listener: Callable[[PaneEvent], None]) -> None:
         """Call `listener(change)` from the event loop for whatever tmux tells; it must be short."""
         self._listeners.append(listener)
 
@@ -145,7 +152,7 @@ class PaneRuntime(Runtime):
                 return Place(session=pane.session, window=pane.window, pane=pane.pane)
         return None
 
-    async def holds(self, place: Place) -> bool:
+    async def exists(self, place: Place) -> bool:
         """Whether the window is still there, with a program that runs in it or has ended."""
         panes = await self._again(list_panes)
         return place.pane in self._known and any(pane.pane == place.pane for pane in panes)
@@ -168,7 +175,8 @@ class PaneRuntime(Runtime):
         for pane in panes:
             self._known[pane].read_at = time.monotonic()
         found = dict(zip(panes, await capture_many(client, panes), strict=True)) if panes else {}
-        # tmux pushes a dead program's screen up by a line to write under it: that line can be its only one.
+        # tmux scrolls a dead program's screen up by a line to write below it. Where the program printed one line
+        # only, that line is above the screen now, so it is read with some history.
         dead = [pane for pane, screen in found.items() if screen is not None and screen.dead]
         if dead:
             found.update(zip(dead, await capture_many(client, dead, self._height), strict=True))
@@ -254,7 +262,7 @@ class PaneRuntime(Runtime):
             first, self._born = not self._born, born
             self._known.clear()
             if not first:
-                self._tell(Change(kind="lost"))
+                self._tell(PaneEvent(kind="lost"))
         await client.subscribe("dead", "%*", "#{pane_dead}", self._on_dead)
         await client.subscribe("title", "%*", "#{pane_title}", self._on_title)
         await client.subscribe("activity", "%*", "#{window_activity}", self._on_activity)
@@ -269,19 +277,19 @@ class PaneRuntime(Runtime):
         except HerdrError as error:
             log.warning("tmux is lost, and does not come back yet: %s", error)
             self._known.clear()
-            self._tell(Change(kind="lost"))
+            self._tell(PaneEvent(kind="lost"))
 
     def _on_dead(self, pane: str, value: str) -> None:
         if value == "1":
-            self._tell(Change(kind="dead", pane=pane))
+            self._tell(PaneEvent(kind="dead", pane=pane))
 
     def _on_title(self, pane: str, value: str) -> None:
-        self._tell(Change(kind="title", pane=pane, value=value))
+        self._tell(PaneEvent(kind="title", pane=pane, value=value))
 
     def _on_activity(self, pane: str, value: str) -> None:  # noqa: ARG002 - the second in which it printed last
-        self._tell(Change(kind="activity", pane=pane))
+        self._tell(PaneEvent(kind="activity", pane=pane))
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: PaneEvent) -> None:
         if change.pane:
             seen = self._known.get(change.pane)
             if seen is None:

@@ -27,7 +27,7 @@ CLOCK_TICK = os.sysconf("SC_CLK_TCK")
 PF_FORKNOEXEC, PF_KTHREAD = 0x00000040, 0x00200000
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ScannedProcess(msgspec.Struct, frozen=True, kw_only=True):
     """A live process as one scan saw it."""
 
     process: Process
@@ -40,7 +40,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessMap(msgspec.Struct, frozen=True, kw_only=True):
     """All live processes of the machine at one moment, by pid, and each one's children."""
 
-    found: Mapping[int, Found]
+    found: Mapping[int, ScannedProcess]
     children: Mapping[int, Sequence[int]]
 
 
@@ -73,9 +73,9 @@ def snapshot() -> ProcessMap:
 def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) -> set[Process]:
     """The live processes of one agent: those that carry its mark, the roots, and all that descend from them.
 
-    What carries another agent's mark is another agent's, and the calling process and its ancestors are nobody's:
-    a daemon that an agent started is not part of that agent, nor is what that daemon has forked a moment ago and
-    what therefore still carries the daemon's mark.
+    What carries another agent's mark belongs to that agent. The calling process and its ancestors belong to none:
+    a daemon that an agent started is not part of that agent, and neither is a process that the daemon has just
+    forked, which still carries the daemon's own mark.
 
     Args:
         processes: one scan; serves all agents of a tick.
@@ -83,7 +83,7 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
         roots: processes known to be the agent's, such as the harness; dead ones are passed over.
     """
     found = processes.found
-    # Most processes of the machine have no mark; "" must never come to mean them.
+    # Most processes of the machine have no mark, which is "" here: an agent without a mark must not get them all.
     todo = [pid for pid, one in found.items() if agent and one.mark == agent]
     todo += [root.pid for root in roots if _same(found.get(root.pid), root)]
     caller = os.getpid()
@@ -100,7 +100,7 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
     return members
 
 
-def _same(found: Found | None, process: Process) -> bool:
+def _same(found: ScannedProcess | None, process: Process) -> bool:
     return found is not None and abs(found.process.started - process.started) <= TOLERANCE
 
 
@@ -116,13 +116,13 @@ def is_forked(process: Process) -> bool:
     return _same(found, process) and found is not None and found.forked
 
 
-def _scan_proc() -> Iterator[Found]:
+def _scan_proc() -> Iterator[ScannedProcess]:
     """Read /proc itself: psutil takes several times as long, and dates processes by a clock that can be set."""
     entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return (found for found in map(_look_in_proc, entries) if found is not None)
 
 
-def _look_in_proc(entry: Path) -> Found | None:
+def _look_in_proc(entry: Path) -> ScannedProcess | None:
     try:
         fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -132,14 +132,14 @@ def _look_in_proc(entry: Path) -> Found | None:
     process = Process(pid=int(entry.name), started=int(fields[19]) / CLOCK_TICK)
     parent, flags = int(fields[1]), int(fields[6])
     if flags & PF_KTHREAD:
-        return Found(process=process, parent=parent, mark="")
+        return ScannedProcess(process=process, parent=parent, mark="")
     try:
         # Only after the flags: what had run a program by then has an environment of its own, or none yet.
         environ = (entry / "environ").read_bytes()
     except OSError:
         environ = b""  # another user's
     forked = bool(flags & PF_FORKNOEXEC) or not environ
-    return Found(process=process, parent=parent, mark=_mark_in(environ), forked=forked)
+    return ScannedProcess(process=process, parent=parent, mark=_mark_in(environ), forked=forked)
 
 
 def _mark_in(environ: bytes) -> str:
@@ -147,7 +147,7 @@ def _mark_in(environ: bytes) -> str:
     return os.fsdecode(rest.partition(b"\0")[0])
 
 
-def _scan_psutil() -> Iterator[Found]:
+def _scan_psutil() -> Iterator[ScannedProcess]:
     import psutil
 
     for one in psutil.process_iter(["ppid", "create_time", "status", "environ"]):
@@ -155,7 +155,9 @@ def _scan_psutil() -> Iterator[Found]:
         if facts["status"] == psutil.STATUS_ZOMBIE or facts["create_time"] is None:
             continue
         process = Process(pid=one.pid, started=facts["create_time"])
-        yield Found(process=process, parent=facts["ppid"] or 0, mark=(facts["environ"] or {}).get(MARK, ""))
+        yield ScannedProcess(
+            process=process, parent=facts["ppid"] or 0, mark=(facts["environ"] or {}).get(MARK, "")
+        )
 
 
 def _psutil_start(pid: int) -> float | None:

@@ -92,7 +92,12 @@ def claim(directory: str) -> dict[str, Any] | None:
 
 
 def environment(launch: Mapping[str, Any], pane: Mapping[str, str]) -> dict[str, str]:
-    """The harness's environment: that of the launch, not the tmux server's, in the terminal of this pane."""
+    """The harness's environment: that of the launch, not the tmux server's, in the terminal of this pane.
+
+    Args:
+        launch: the content of the launch file.
+        pane: the wrapper's own environment, which is that of the pane.
+    """
     dropped = {*launch["clear"], *FROM_PANE, *NEVER_PASSED}
     env = {name: value for name, value in launch["env"].items() if name not in dropped}
     env |= {name: pane[name] for name in FROM_PANE if name in pane}
@@ -109,7 +114,14 @@ def take_terminal(group: int) -> None:
 
 
 def become(argv: list[str], env: Mapping[str, str], go: int, report: int) -> NoReturn:
-    """In the child: wait until our process is recorded, then turn into the harness, or report the errno."""
+    """In the child: wait until our process is recorded, then turn into the harness, or report the errno.
+
+    Args:
+        argv: the harness's command.
+        env: its environment.
+        go: the pipe that gets one byte when the process is recorded, or is closed when it must not start.
+        report: the pipe that takes the errno; exec closes it.
+    """
     try:
         os.setpgid(0, 0)
         take_terminal(os.getpid())
@@ -193,7 +205,14 @@ def say(text: str) -> None:
 
 
 def record_exit(directory: str, status: int | None, number: int | None, error: str | None) -> int:
-    """Write `exit.json`; returns what the wrapper exits with."""
+    """Write `exit.json`; returns what the wrapper exits with.
+
+    Args:
+        directory: the agent's state directory.
+        status: the exit status, or None when a signal ended it.
+        number: that signal, or None.
+        error: why it was not even started, see `runtime.api.Exit`; None when it was.
+    """
     data = {"status": status, "signal": number, "error": error, "ended_at": time.time()}
     try:
         write_json(f"{directory}/exit.json", data, sync=True)
@@ -203,7 +222,12 @@ def record_exit(directory: str, status: int | None, number: int | None, error: s
 
 
 def run(agent: str, directory: str) -> int:
-    """Claim the launch, run it to its end, and return the exit status for this process."""
+    """Claim the launch, run it to its end, and return the exit status for this process.
+
+    Args:
+        agent: the agent's id, for messages.
+        directory: its state directory, with the launch file.
+    """
     try:
         launch = claim(directory)
         if launch is None:

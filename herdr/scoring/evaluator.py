@@ -98,7 +98,15 @@ def complete(definition: Definition, own: OwnRepository, commit: str) -> Definit
 
 
 def register(conn: sqlite3.Connection, project_id: int, definition: Definition, commit: str, actor: str) -> int:
-    """Make this the project's evaluator and return its id; one with the same key is taken up again."""
+    """Make this the project's evaluator and return its id; one with the same key is taken up again.
+
+    Args:
+        conn: in a transaction.
+        project_id: the project.
+        definition: what the evaluator is.
+        commit: the full id of the commit that its protected files are taken from.
+        actor: who signs the change, such as `human` or `daemon`.
+    """
     known = find(conn, Evaluator, "WHERE project_id = ? AND key = ?", project_id, definition.key)
     text = msgspec.json.encode(definition).decode()
     if known is None:

@@ -91,7 +91,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.worktree
 
 
-class Score(msgspec.Struct, frozen=True, kw_only=True):
+class ScoringResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a scoring gave; `error` is None when every metric is there and finite."""
 
     metrics: dict[str, float]
@@ -119,7 +119,9 @@ async def nowhere_else() -> None:
     """No plugin takes the scoring."""
 
 
-async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = nowhere_else) -> Score:
+async def measure(
+    job: Job, elsewhere: Callable[[], Awaitable[ScoringResult | None]] = nowhere_else
+) -> ScoringResult:
     """Score a commit: in the prepared worktree, by `elsewhere` if that gives a score, else on this machine.
 
     The command and all that it started are killed when it has ended, when it is too slow, and when this coroutine
@@ -129,6 +131,10 @@ async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = n
     Args:
         job: what to score.
         elsewhere: asks somebody else first.
+
+    Args:
+        job: what to score and how.
+        elsewhere: asks plugins that score on other machines; None from it means that none of them takes the job.
 
     Raises:
         HerdrError: the worktree could not be made; that is not the candidate's fault.
@@ -146,12 +152,12 @@ async def measure(job: Job, elsewhere: Callable[[], Awaitable[Score | None]] = n
     return score
 
 
-async def _score(job: Job, elsewhere: Callable[[], Awaitable[Score | None]]) -> Score:
+async def _score(job: Job, elsewhere: Callable[[], Awaitable[ScoringResult | None]]) -> ScoringResult:
     try:
         await anyio.to_thread.run_sync(_furnish, job)
     except RefusedError as error:
         # The candidate brought something of its own where a link goes: nobody else's fault.
-        return Score(metrics={}, error=error.message, seconds=0.0)
+        return ScoringResult(metrics={}, error=error.message, seconds=0.0)
     return await elsewhere() or await run_command(job)
 
 
@@ -218,7 +224,7 @@ def _furnish(job: Job) -> None:
     furnish(job.place, job.own, link=job.link, workspace=job.workspace)
 
 
-async def run_command(job: Job) -> Score:
+async def run_command(job: Job) -> ScoringResult:
     """Run the evaluate command in the prepared worktree and read its metrics.
 
     Args:
@@ -232,12 +238,12 @@ async def run_command(job: Job) -> Score:
         try:
             code = await _run(job, env, capture)
         except OSError as error:
-            return Score(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
+            return ScoringResult(metrics={}, error=f"cannot run {job.argv[0]}: {error.strerror}", seconds=0.0)
         seconds = time.monotonic() - begin
         if code == 0:
             return _read(job, capture, scratch, seconds)
     slow = f"the evaluate command ran longer than {job.timeout:g} s"
-    return Score(metrics={}, error=slow if code is None else _exit_words(capture, code), seconds=seconds)
+    return ScoringResult(metrics={}, error=slow if code is None else _exit_words(capture, code), seconds=seconds)
 
 
 async def _run(job: Job, env: Mapping[str, str], capture: Capture) -> int | None:
@@ -251,13 +257,13 @@ async def _run(job: Job, env: Mapping[str, str], capture: Capture) -> int | None
             await anyio.to_thread.run_sync(capture.finish)
 
 
-def _read(job: Job, capture: Capture, scratch: Folder, seconds: float) -> Score:
+def _read(job: Job, capture: Capture, scratch: Folder, seconds: float) -> ScoringResult:
     try:
         document = _document(scratch)
         metrics = read_metrics(capture.out.metrics, document, job.metrics)
     except BadMetricsError as error:
-        return Score(metrics=error.metrics, error=error.message, seconds=seconds)
-    return Score(metrics=metrics, error=None, seconds=seconds)
+        return ScoringResult(metrics=error.metrics, error=error.message, seconds=seconds)
+    return ScoringResult(metrics=metrics, error=None, seconds=seconds)
 
 
 def _document(scratch: Folder) -> str | None:

@@ -56,6 +56,11 @@ def own(action: int, first: str | None, _second: str | None, _database: str | No
     """The policy of herdr's own connections: the schema is fixed, and events come from triggers only.
 
     `inside` is the trigger (or view) that is being run: one of the schema's, as no other can be made.
+
+    Args:
+        action: what SQLite is about to do, as one of its codes.
+        first: what it does that to; mostly a table.
+        inside: the trigger or view that asks for it; None for the statement itself.
     """
     if action in READING:
         return ALLOW
@@ -72,7 +77,13 @@ def own(action: int, first: str | None, _second: str | None, _database: str | No
 
 
 def agent(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
-    """The policy for an agent's `piloop sql`: read everything but the hashes of tokens, change nothing."""
+    """The policy for an agent's `piloop sql`: read everything but the hashes of tokens, change nothing.
+
+    Args:
+        action: see `own`.
+        first: see `own`.
+        second: mostly a column, or the name of a function.
+    """
     if action == sqlite3.SQLITE_READ and (first, second) in SECRETS:
         return BLANK
     if action == sqlite3.SQLITE_FUNCTION:
@@ -83,7 +94,15 @@ def agent(action: int, first: str | None, second: str | None, _database: str | N
 
 
 def person(action: int, first: str | None, second: str | None, database: str | None, inside: str | None) -> int:
-    """The policy for a person's `piloop sql`: what an agent may, and the small edits of `PERSON_MAY_UPDATE`."""
+    """The policy for a person's `piloop sql`: what an agent may, and the small edits of `PERSON_MAY_UPDATE`.
+
+    Args:
+        action: see `own`.
+        first: see `own`.
+        second: mostly a column, or the name of a function.
+        database: see `own`.
+        inside: see `own`.
+    """
     if action not in WRITING:
         return agent(action, first, second, database, inside)
     if inside is not None:

@@ -20,7 +20,12 @@ from herdr.store.rows import Agent, Candidate, Comment, Idea, Measurement, Proje
 
 
 def project_info(project: Project, settings: Mapping[str, Any]) -> ProjectInfo:
-    """A project with the whole `[plugins]` table; the host leaves each plugin only its own part of it."""
+    """A project with the whole `[plugins]` table; the host leaves each plugin only its own part of it.
+
+    Args:
+        project: its row.
+        settings: the whole table `[plugins]` of its configuration.
+    """
     return ProjectInfo(id=project.id, name=project.name, path=Path(project.path), settings=settings)
 
 

@@ -43,13 +43,24 @@ def known_version() -> int:
 def connect(
     path: Path, *, read_only: bool = False, factory: type[sqlite3.Connection] = sqlite3.Connection
 ) -> sqlite3.Connection:
-    """Open the file at `path`, which must be there: SQLite would silently make an empty one."""
+    """Open the file at `path`, which must be there: SQLite would silently make an empty one.
+
+    Args:
+        path: the database's file.
+        read_only: open it so that nothing can be written.
+        factory: the class of the connection.
+    """
     uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_MS / 1000, factory=factory)
 
 
 def schema_version(connection: sqlite3.Connection, path: Path, known: int) -> int:
     """Return the version of an open database's schema.
+
+    Args:
+        connection: an open database.
+        path: its file, for the error.
+        known: the newest schema that is understood.
 
     Raises:
         StoreError: the schema is newer than `known`, or the file is another program's.
@@ -124,7 +135,12 @@ def migration_lock(path: Path) -> Iterator[None]:
 
 
 def create(path: Path, steps: Sequence[Step]) -> None:
-    """Build a new database beside `path` and rename it into place, so that no half-made one is ever seen."""
+    """Build a new database beside `path` and rename it into place, so that no half-made one is ever seen.
+
+    Args:
+        path: where the database goes; nothing is there.
+        steps: all steps, from the first one on.
+    """
     unfinished = path.with_name(f"{path.name}.new")
     for rest in ("", "-wal", "-shm", "-journal"):
         unfinished.with_name(unfinished.name + rest).unlink(missing_ok=True)
@@ -141,7 +157,12 @@ def create(path: Path, steps: Sequence[Step]) -> None:
 
 
 def upgrade(path: Path, steps: Sequence[Step]) -> None:
-    """Apply to the existing database those of `steps` that it has not seen."""
+    """Apply to the existing database those of `steps` that it has not seen.
+
+    Args:
+        path: the database's file.
+        steps: all steps, from the first one on.
+    """
     with contextlib.closing(connect(path)) as connection:
         version = schema_version(connection, path, known=steps[-1].number)
         for step in steps:
@@ -151,7 +172,13 @@ def upgrade(path: Path, steps: Sequence[Step]) -> None:
 
 
 def apply(connection: sqlite3.Connection, step: Step, path: Path) -> None:
-    """Make one step of the schema, whole or not at all."""
+    """Make one step of the schema, whole or not at all.
+
+    Args:
+        connection: an open database, outside a transaction.
+        step: the next step.
+        path: the database's file, for the error.
+    """
     # Rebuilding a table needs foreign keys off, which works only outside a transaction; they are checked below.
     connection.execute("PRAGMA foreign_keys = OFF")
     # Whatever else names the table goes on naming it, and is not looked through while it is away.

@@ -45,17 +45,35 @@ def unsettled_run(conn: sqlite3.Connection, idea_id: int) -> Run | None:
 
 
 def candidate_of_tree(conn: sqlite3.Connection, project_id: int, tree: str) -> Candidate | None:
-    """The candidate that has exactly these files: a tree is one candidate, however often it is committed."""
+    """The candidate that has exactly these files: a tree is one candidate, however often it is committed.
+
+    Args:
+        conn: the store.
+        project_id: the project.
+        tree: the id of a git tree.
+    """
     return find(conn, Candidate, "WHERE project_id = ? AND tree_sha = ?", project_id, tree)
 
 
 def latest_candidates(conn: sqlite3.Connection, project_id: int, limit: int) -> list[Candidate]:
-    """The newest candidates of a project, the newest first."""
+    """The newest candidates of a project, the newest first.
+
+    Args:
+        conn: the store.
+        project_id: the project.
+        limit: the most that are read.
+    """
     return fetch(conn, Candidate, "WHERE project_id = ? ORDER BY id DESC LIMIT ?", project_id, limit)
 
 
 def latest_keeps(conn: sqlite3.Connection, project_id: int, limit: int) -> list[Candidate]:
-    """The keeps on the trunk, from the head backwards."""
+    """The keeps on the trunk, from the head backwards.
+
+    Args:
+        conn: the store.
+        project_id: the project.
+        limit: the most that are read.
+    """
     which = "WHERE project_id = ? AND verdict = 'keep' AND on_trunk = 1 ORDER BY id DESC LIMIT ?"
     return fetch(conn, Candidate, which, project_id, limit)
 

@@ -65,7 +65,11 @@ T = TypeVar("T", bound="Row")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table that the subclass names."""
+    """One row of the table that the subclass names.
+
+    `insert` and `update` of each table take its columns as keywords (`values`), whose names and types mypy knows;
+    `actor` is who signs the change, such as `human`, `daemon` or `worker#3`; `row_id` is the id of the row.
+    """
 
     table: ClassVar[str]
     id: int
@@ -472,24 +476,48 @@ def fetch(conn: sqlite3.Connection, kind: type[T], rest: str = "", *args: object
     """Read rows of one table: `fetch(conn, Run, "WHERE state = ? ORDER BY id", "queued")`.
 
     `rest` follows `FROM <table>` and may join others; only the table's own columns are read.
+
+    Args:
+        conn: the store.
+        kind: the struct of the table's rows.
+        rest: what follows `FROM <table>` in the statement.
+        *args: the values of its `?`.
     """
     rows = conn.execute(f"SELECT {_columns(kind)} FROM {kind.table} {rest}", args)  # noqa: S608
     return [_build(kind, row) for row in rows]
 
 
 def find(conn: sqlite3.Connection, kind: type[T], rest: str, *args: object) -> T | None:
-    """Read the first such row, or None."""
+    """Read the first such row, or None.
+
+    Args:
+        conn: the store.
+        kind: the struct of the table's rows.
+        rest: what follows `FROM <table>` in the statement, without a limit.
+        *args: the values of its `?`.
+    """
     found = fetch(conn, kind, f"{rest} LIMIT 1", *args)
     return found[0] if found else None
 
 
 def get_or_none(conn: sqlite3.Connection, kind: type[T], row_id: int | None) -> T | None:
-    """Read the row of this id, or None where there is none."""
+    """Read the row of this id, or None where there is none.
+
+    Args:
+        conn: the store.
+        kind: the struct of the table's rows.
+        row_id: the id; None, of a column that is not set, gives None.
+    """
     return find(conn, kind, "WHERE id = ?", row_id)
 
 
 def get(conn: sqlite3.Connection, kind: type[T], row_id: int) -> T:
     """Read a row that must be there.
+
+    Args:
+        conn: the store.
+        kind: the struct of the table's rows.
+        row_id: the id.
 
     Raises:
         LookupError: no row has this id.
@@ -522,7 +550,16 @@ def emit(
     target: tuple[str, int] | None = None,
     payload: Mapping[str, object] | None = None,
 ) -> None:
-    """Log what has no row of its own to change."""
+    """Log what has no row of its own to change.
+
+    Args:
+        conn: the store.
+        kind: which event.
+        actor: who signs it, such as `daemon`.
+        project_id: the project that it is about; None for none.
+        target: what it is about, such as `("run", 7)`; None for nothing that has a row.
+        payload: what else there is to say, as `store/events.py` lists it.
+    """
     target_kind, target_id = target or (None, None)
     conn.execute(
         "INSERT INTO emit (kind, actor, project_id, target_kind, target_id, payload) VALUES (?, ?, ?, ?, ?, ?)",

@@ -119,7 +119,13 @@ def prepare(store: Store, policy: Literal["person", "agent"]) -> None:
 
 
 def started(recorder: Recorder, statement: str, text: str) -> None:
-    """Take note that the statement itself has been allowed and runs: SQLite tells of each that it starts."""
+    """Take note that the statement itself has been allowed and runs: SQLite tells of each that it starts.
+
+    Args:
+        recorder: the policy in force.
+        statement: what the person or agent wrote.
+        text: the statement that SQLite starts.
+    """
     if text.strip() and statement.strip().startswith(text.strip()):
         recorder.running = True
 
@@ -137,7 +143,13 @@ def limit_value(store: Store, size: int) -> int:
 
 
 def fetch(store: Store, statement: str, limit: int) -> SqlResult:
-    """Run the statement and take at most `limit` of its rows."""
+    """Run the statement and take at most `limit` of its rows.
+
+    Args:
+        store: an open connection.
+        statement: exactly one statement.
+        limit: the most rows; the answer says whether there were more.
+    """
     with closing(store.execute(statement)) as cursor:
         rows = cursor.fetchmany(limit + 1)
         return SqlResult(
@@ -149,7 +161,13 @@ def fetch(store: Store, statement: str, limit: int) -> SqlResult:
 
 
 def explain(error: Exception, recorder: Recorder, policy: Literal["person", "agent"]) -> Exception:
-    """Say in words why a statement was not run."""
+    """Say in words why a statement was not run.
+
+    Args:
+        error: as it was raised.
+        recorder: the policy that was in force, which knows what it refused.
+        policy: its name.
+    """
     cause = error.__cause__ if isinstance(error, HerdrError) else error
     text = str(cause)
     if recorder.refused is not None and isinstance(cause, sqlite3.DatabaseError):

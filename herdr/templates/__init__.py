@@ -58,7 +58,15 @@ def exists(path: Path) -> bool:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that does not exist yet, whole or not at all."""
+    """Write a file that does not exist yet, whole or not at all.
+
+    Args:
+        path: the file; its folder must exist.
+        text: its whole content.
+
+    Raises:
+        HerdrError: there is such a file, or it cannot be written.
+    """
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -180,7 +180,12 @@ class Watch(App[None]):
     # What a deed works with
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """Say something in the line at the bottom; an `error` in red."""
+        """Say something in the line at the bottom; an `error` in red.
+
+        Args:
+            text: one line.
+            error: whether something went wrong.
+        """
         if self.is_running:
             self.main.query_one(Bar).say(text, error=error)
 

@@ -32,14 +32,24 @@ class Page:
         self._parts.append((f"{first_line(text, LINE)}\n", "bold"))
 
     def fact(self, name: str, value: object) -> None:
-        """Write a line `name value`, if there is a value."""
+        """Write a line `name value`, if there is a value.
+
+        Args:
+            name: what it is.
+            value: anything; a list is written with commas, and what is empty is left out.
+        """
         if value in (None, "", [], {}):
             return
         text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         self._parts += [(f"{name} ", FAINT), (f"{first_line(text, LINE)}\n", "")]
 
     def text(self, heading: str, body: str | None) -> None:
-        """Write `body`, a text of several lines, under a heading; nothing where there is no body."""
+        """Write `body`, a text of several lines, under a heading; nothing where there is no body.
+
+        Args:
+            heading: the line above it.
+            body: the text; None, or an empty one, leaves out the heading too.
+        """
         if body:
             self.heading(heading)
             self._parts.append((f"{visible(body).rstrip()}\n", ""))

@@ -12,7 +12,7 @@ from herdr.campaign.pack import (
     Family,
     Pack,
     Said,
-    Step,
+    StartingPoint,
     TriedIdea,
     Waiting,
     Yield,
@@ -46,7 +46,7 @@ def pack(count: int, text: str = "words") -> Pack:
             for n in several
         ],
         lineage=[
-            Step(
+            StartingPoint(
                 ref=f"candidate#{n}",
                 parent="candidate#1",
                 commit="c" * 40,
@@ -130,7 +130,7 @@ def with_sources(sources: list[Yield]) -> Pack:
 
 
 def test_the_parts_come_in_their_order_and_empty_ones_are_left_out() -> None:
-    step = Step(
+    step = StartingPoint(
         ref="candidate#1", parent=None, commit="c" * 40, subject="x", value=None, share=None, why="why\nnot"
     )
     said = Said(ref="comment#1", about="run#1", author="human", body="so")
@@ -179,7 +179,9 @@ def test_each_line_says_no_more_than_its_share() -> None:
     ]
     nothing = msgspec.structs.replace(tried, title="x", family=None, best=None, finding=None)
     assert section(render(empty(tried=[nothing])), "Tried, the newest first") == ["- idea#1 (done, by human) x"]
-    step = Step(ref="candidate#1", parent=None, commit="c" * 40, subject=long, value=1.5, share=0.25, why=long)
+    step = StartingPoint(
+        ref="candidate#1", parent=None, commit="c" * 40, subject=long, value=1.5, share=0.25, why=long
+    )
     assert section(render(empty(lineage=[step])), "Kept, the head first") == [
         f"- candidate#1 cccccccccccc: 1.5, +25 %. {cut(100)} | {cut(160)}"
     ]

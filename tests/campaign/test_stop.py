@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from herdr.campaign.stop import Limit, Progress, decide, limits
+from herdr.campaign.stop import Progress, StopLimit, decide, limits
 from herdr.config.structs import Spend, Stop
 
 SPEND = Spend(command=("spend",), limit=50)
@@ -42,11 +42,11 @@ def test_a_target_of_a_metric_that_should_fall() -> None:
     assert not limit.reached
 
 
-def limit(key: str, reached: bool = True, hard: bool = False) -> Limit:
-    return Limit(key=key, reached=reached, reason=f"because of {key}", hard=hard)
+def limit(key: str, reached: bool = True, hard: bool = False) -> StopLimit:
+    return StopLimit(key=key, reached=reached, reason=f"because of {key}", hard=hard)
 
 
-DECISIONS: dict[str, tuple[list[Limit], list[str], str, tuple[str | None, tuple[str, ...]]]] = {
+DECISIONS: dict[str, tuple[list[StopLimit], list[str], str, tuple[str | None, tuple[str, ...]]]] = {
     "go on": ([limit("a", False)], [], "active", (None, ())),
     "stop": ([limit("a")], [], "active", ("stopped", ("a",))),
     "stay stopped": ([limit("a")], ["a"], "stopped", (None, ("a",))),
@@ -67,7 +67,7 @@ DECISIONS: dict[str, tuple[list[Limit], list[str], str, tuple[str | None, tuple[
 
 @pytest.mark.parametrize(("known", "passed", "state", "expected"), DECISIONS.values(), ids=DECISIONS)
 def test_decide(
-    known: list[Limit], passed: list[str], state: str, expected: tuple[str | None, tuple[str, ...]]
+    known: list[StopLimit], passed: list[str], state: str, expected: tuple[str | None, tuple[str, ...]]
 ) -> None:
     decision = decide(known, passed, state=state)
     assert (decision.state, decision.passed) == expected
@@ -79,7 +79,7 @@ def test_the_reason_names_only_what_is_new() -> None:
 
 def test_what_is_not_known_of_a_campaign_reaches_no_limit() -> None:
     assert Progress() == Progress(value=None, runs=0, hours=0.0, tokens=0, barren=0, spent=None)
-    assert not Limit(key="a", reached=True, reason="x").hard
+    assert not StopLimit(key="a", reached=True, reason="x").hard
 
 
 def test_each_limit_says_how_far_the_campaign_is_and_only_money_is_hard() -> None:

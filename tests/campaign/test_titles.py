@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from herdr.campaign.titles import alike, nearest, words_of
+from herdr.campaign.titles import alike, similar_titles, words_of
 
 ALIKE = [
     ("Gradient boosting on engineered features", "gradient boosting on the engineered features"),
@@ -41,4 +41,4 @@ def test_words_that_are_worth_comparing() -> None:
 
 def test_the_earlier_ones_are_named() -> None:
     others = [(1, "Larger batch sizes"), (2, "Smaller model"), (3, "larger BATCH size!")]
-    assert nearest("Larger batch size", others) == [1, 3]
+    assert similar_titles("Larger batch size", others) == [1, 3]

@@ -66,7 +66,7 @@ def test_git_does_not_climb_from_a_worktree_without_its_git_file(unregistered: C
         ["git", "status", "--porcelain=2", "--branch"], cwd=campaign.root, capture_output=True
     )
     campaign.idea("lost")
-    campaign.start(PYTHONPATH=str(campaign.root), OLDPWD=str(campaign.root))
+    campaign.up(PYTHONPATH=str(campaign.root), OLDPWD=str(campaign.root))
     campaign.wait("SELECT 1 FROM agents WHERE state = 'ended'")
     said = json.loads(campaign.log.read_text())
     assert "not a git repository" in said["git"]

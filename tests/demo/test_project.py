@@ -14,7 +14,7 @@ import tomli
 
 from herdr.demo.create import create_project
 from herdr.demo.ideas import ADDED, IDEAS, STEPS, DemoIdea
-from herdr.demo.steps import PROJECT, Add, Commit, Find, Listen, Replace, Set, apply_edit
+from herdr.demo.steps import PROJECT, Add, CommitAll, Find, Listen, Replace, Set, apply_edit
 from herdr.errors import HerdrError
 
 BY_KEY = {idea.key: idea for idea in IDEAS}
@@ -205,7 +205,7 @@ def test_an_edit_that_does_not_fit_is_refused(baseline: Path) -> None:
 
 def test_titles_and_messages_are_told_apart() -> None:
     def messages(idea: DemoIdea) -> list[str]:
-        return [step.message for step in idea.script if isinstance(step, Commit)]
+        return [step.message for step in idea.script if isinstance(step, CommitAll)]
 
     titles = [idea.title for idea in IDEAS]
     assert len(set(titles)) == len(titles) >= 9

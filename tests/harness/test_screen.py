@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from herdr.api import ScreenRules
-from herdr.harness.screen import Reading, bottom_lines, read_screen
+from herdr.harness.screen import ScreenReading, bottom_lines, read_screen
 
 RULES = ScreenRules(
     ready=r"^status: ready$",
@@ -25,7 +25,7 @@ RULES = ScreenRules(
 IDLE = "> Ask anything\nstatus: ready\n"
 
 
-def read(text: str, title: str = "") -> Reading:
+def read(text: str, title: str = "") -> ScreenReading:
     return read_screen(RULES, text, title)
 
 
@@ -127,7 +127,7 @@ def test_the_title_decides_where_the_screen_does_not() -> None:
 
 
 def test_no_rules_say_nothing() -> None:
-    assert read_screen(ScreenRules(), "anything at all\n> \n") == Reading(state="unknown")
+    assert read_screen(ScreenRules(), "anything at all\n> \n") == ScreenReading(state="unknown")
 
 
 def test_only_the_bottom_counts() -> None:

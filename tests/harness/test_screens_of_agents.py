@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from herdr.api import ScreenRules
-from herdr.harness.screen import Reading, read_screen
+from herdr.harness.screen import ScreenReading, read_screen
 
 ROOT = Path(__file__).parents[2]
 SCREENS = Path(__file__).parent / "screens"
@@ -27,7 +27,7 @@ def capture(folder: str, name: str) -> str:
     return (SCREENS / folder / f"{name}.txt").read_text()
 
 
-def read(folder: str, text: str, title: str = "") -> Reading:
+def read(folder: str, text: str, title: str = "") -> ScreenReading:
     return read_screen(rules(folder), text, title)
 
 

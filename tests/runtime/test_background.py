@@ -67,7 +67,7 @@ def test_from_launch_to_exit(ask: Ask) -> None:
         request = ask("sh", "-c", "echo hello; echo trouble >&2; read line || echo no input; exit 7")
         place = await runtime.launch(request)
         await ended(request)
-        assert await runtime.holds(place)
+        assert await runtime.exists(place)
         screen = await runtime.screen(place)
         assert screen == Screen(text="hello\ntrouble\nno input", dead=True)
         left = read_exit(request.state_dir)
@@ -113,7 +113,7 @@ def test_a_program_that_is_missing_is_an_exit_with_its_error(ask: Ask) -> None:
         left = read_exit(request.state_dir)
         assert left is not None
         assert left.error == "not_found"
-        assert await runtime.holds(place)
+        assert await runtime.exists(place)
 
     play(scenario)
 
@@ -193,10 +193,10 @@ def test_one_that_went_away_with_its_machine_is_lost_even_if_its_end_was_recorde
         request = ask("true")
         place = await runtime.launch(request)
         await ended(request)
-        assert await runtime.holds(place)
+        assert await runtime.exists(place)
         file = request.state_dir / "pid.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), "boot": "another"}))
-        assert not await runtime.holds(place)
+        assert not await runtime.exists(place)
         assert await runtime.find(1, request.state_dir) is None
 
     play(scenario)
@@ -210,7 +210,7 @@ def test_one_whose_wrapper_was_killed_is_lost(ask: Ask) -> None:
         assert process is not None
         os.kill(process.wrapper.pid, signal.SIGKILL)
         await ended(request)
-        assert not await runtime.holds(place)
+        assert not await runtime.exists(place)
         assert not await end_agent(request.env[MARK], request.state_dir, grace=0.2)
         assert not alive(process.child)
 
@@ -281,7 +281,7 @@ def test_no_text_is_ever_sent(ask: Ask) -> None:
 def test_an_agent_that_is_nowhere_has_no_screen(tmp_path: Path) -> None:
     async def scenario(runtime: BackgroundRuntime) -> None:
         nowhere = Place(session="", window="", pane="")
-        assert not await runtime.holds(nowhere)
+        assert not await runtime.exists(nowhere)
         assert await runtime.screen(nowhere) is None
         assert await runtime.screen(Place(session="", window="", pane=str(tmp_path / LOG_FILE))) is None
 

@@ -20,7 +20,7 @@ from herdr.mux.server import TmuxServer
 from herdr.runtime.api import AgentProcess, Exit, LaunchRequest, Place
 from herdr.runtime.ending import end_agent, wait_end
 from herdr.runtime.launchfile import read_exit, revoke_launch, wait_started
-from herdr.runtime.pane import Change, PaneRuntime
+from herdr.runtime.pane import PaneEvent, PaneRuntime
 from herdr.runtime.processes import MARK, alive
 
 Scenario = Callable[[PaneRuntime], Awaitable[None]]
@@ -111,14 +111,14 @@ def test_from_launch_to_exit(in_tmux: Callable[[Scenario], None], ask: Callable[
         place = await runtime.launch(request)
         process = await started(request)
         await shows(runtime, place, "hello")
-        assert await runtime.holds(place)
+        assert await runtime.exists(place)
         os.kill(process.child.pid, signal.SIGTERM)
         await wait_end(process.wrapper)
         assert (await ended(request)).signal == signal.SIGTERM
-        assert await runtime.holds(place), "the window of an agent that ended stays to be looked at"
+        assert await runtime.exists(place), "the window of an agent that ended stays to be looked at"
         await shows(runtime, place, "hello")
         await runtime.close(place)
-        assert not await runtime.holds(place)
+        assert not await runtime.exists(place)
         assert await runtime.screen(place) is None
         await runtime.close(place)
 
@@ -240,7 +240,7 @@ def test_agents_are_found_again_by_whole_words(
         assert await later.find(1, ten.state_dir) is None
         assert await later.screen(place_ten) is None, "a place is void until it was found"
         assert await later.find(10, ten.state_dir) == place_ten
-        assert await later.holds(place_ten)
+        assert await later.exists(place_ten)
         place_one = await later.launch(one)
         assert place_one != place_ten
         assert await runtime.find(1, one.state_dir) == place_one
@@ -313,16 +313,16 @@ def test_when_the_server_dies_its_agents_are_gone_and_new_ones_can_start(
     in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
 ) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
-        changes: list[Change] = []
-        runtime.on_change(changes.append)
+        changes: list[PaneEvent] = []
+        runtime.on_event(changes.append)
         old = ask(1, "sleep", "100")
         place = await runtime.launch(old)
         await started(old)
         tmux(server, "kill-server")
         assert (await ended(old)).signal == signal.SIGHUP
-        await until(lambda: Change(kind="lost") in changes)
+        await until(lambda: PaneEvent(kind="lost") in changes)
         assert await runtime.find(1, old.state_dir) is None
-        assert not await runtime.holds(place)
+        assert not await runtime.exists(place)
         assert runtime.changed(place)
         new = ask(2, "sh", "-c", "echo new; sleep 100")
         again = await runtime.launch(new)
@@ -357,15 +357,15 @@ def test_a_client_that_somebody_detached_comes_back_and_nothing_is_lost(
     in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
 ) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
-        changes: list[Change] = []
-        runtime.on_change(changes.append)
+        changes: list[PaneEvent] = []
+        runtime.on_event(changes.append)
         request = ask(1, "sh", "-c", "echo up; read line; echo after; read line")
         place = await runtime.launch(request)
         await shows(runtime, place, "up")
         tmux(server, "detach-client", "-s", place.session)
         await shows(runtime, place, "up")
         assert await runtime.find(1, request.state_dir) == place
-        assert Change(kind="lost") not in changes
+        assert PaneEvent(kind="lost") not in changes
         changes.clear()
         tmux(server, "send-keys", "-t", place.pane, "Enter")
         await shows(runtime, place, "after")
@@ -378,8 +378,8 @@ def test_changes_are_told_without_polling(
     in_tmux: Callable[[Scenario], None], ask: Callable[..., LaunchRequest], server: TmuxServer
 ) -> None:
     async def scenario(runtime: PaneRuntime) -> None:
-        changes: list[Change] = []
-        runtime.on_change(changes.append)
+        changes: list[PaneEvent] = []
+        runtime.on_event(changes.append)
         quiet, loud = (
             ask(1, "sleep", "100"),
             ask(2, "sh", "-c", "read a; printf '\\033]2;at work\\007'; read b; exit 0"),
@@ -389,11 +389,11 @@ def test_changes_are_told_without_polling(
         await settle(runtime, place, still)
         changes.clear()
         tmux(server, "send-keys", "-t", place.pane, "Enter")
-        await until(lambda: Change(kind="title", pane=place.pane, value="at work") in changes)
+        await until(lambda: PaneEvent(kind="title", pane=place.pane, value="at work") in changes)
         assert runtime.changed(place)
         assert not runtime.changed(still)
         tmux(server, "send-keys", "-t", place.pane, "Enter")
-        await until(lambda: Change(kind="dead", pane=place.pane) in changes)
+        await until(lambda: PaneEvent(kind="dead", pane=place.pane) in changes)
         assert {change.pane for change in changes} == {place.pane}
 
     in_tmux(scenario)
@@ -417,7 +417,7 @@ def test_what_is_printed_right_after_a_reading_is_not_missed(
         await started(request)
         await settle(runtime, place)
         told = anyio.Event()
-        runtime.on_change(lambda change: told.set() if change.pane == place.pane else None)
+        runtime.on_event(lambda change: told.set() if change.pane == place.pane else None)
         tmux(server, "send-keys", "-t", place.pane, "Enter")
         await told.wait()
         await runtime.screen(place)
@@ -517,7 +517,7 @@ def test_the_newest_ten_windows_of_ended_agents_are_kept(
                 await wait_end(process.wrapper)
         living = ask(50, "sleep", "100")
         await runtime.launch(living)
-        held = [await runtime.holds(place) for place in places]
+        held = [await runtime.exists(place) for place in places]
         assert held[:3] == [False, False, False]
         assert held[4:] == [True] * 9
 

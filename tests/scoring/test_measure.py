@@ -20,12 +20,12 @@ from herdr.repo.checks import head_commit
 from herdr.repo.own import open_own
 from herdr.scoring import measure as measuring
 from herdr.scoring.contents import EvaluatorDiffersError, record
-from herdr.scoring.measure import Job, Score, discard, evaluator_environment, measure
+from herdr.scoring.measure import Job, ScoringResult, discard, evaluator_environment, measure
 from herdr.scoring.output import KEPT
 
 MakeRepo = Callable[..., Path]
 MakeJob = Callable[..., Job]
-Scored = Callable[..., Score]
+Scored = Callable[..., ScoringResult]
 
 METRICS = "import os, pathlib; file = pathlib.Path(os.environ['PILOOP_METRICS_FILE']); "
 
@@ -65,7 +65,7 @@ def job(make_repo: MakeRepo, tmp_path: Path) -> MakeJob:
 def scored(job: MakeJob) -> Scored:
     """`scored(script)` is the score of that job; of one that failed only its output may be left."""
 
-    def run(script: str, **more: Any) -> Score:
+    def run(script: str, **more: Any) -> ScoringResult:
         wanted = job(script, **more)
         score = anyio.run(measure, wanted)
         left = sorted(path.name for path in wanted.folder.parent.iterdir())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from herdr.daemon.lock import held
+from herdr.daemon.lock import daemon_lock
 from herdr.store.rows import Message, Project
 from herdr.watch.keys import KEYS
 
@@ -226,7 +226,7 @@ def test_s_sends_a_text_and_says_what_became_of_it(
     full: Any, watch: Any, state: str, detail: str | None, said: str
 ) -> None:
     async def play(screen: Any) -> None:
-        with held(full.home):
+        with daemon_lock(full.home):
             await screen.press("2", "s")
             await screen.sees("to worker#1:")
             await screen.type("try 8, not 16")
@@ -243,7 +243,7 @@ def test_s_sends_a_text_and_says_what_became_of_it(
 
 def test_s_on_an_idea_steers_the_agent_that_tries_it(full: Any, watch: Any) -> None:
     async def play(screen: Any) -> None:
-        with held(full.home):
+        with daemon_lock(full.home):
             await screen.press("3", "s")
             await screen.sees("no agent works on idea#1 now")
             await screen.press(*"jjjjj", "s")
@@ -267,7 +267,7 @@ def test_s_and_t_say_why_an_agent_in_the_background_cannot_be_reached(full: Any,
     full.set(Project, 1, config=config)
 
     async def play(screen: Any) -> None:
-        with held(full.home):
+        with daemon_lock(full.home):
             await screen.press("2", "s")
             await screen.type("hello")
             await screen.sees("worker#1 was told nothing")

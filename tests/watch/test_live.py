@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from herdr.daemon.lock import held
+from herdr.daemon.lock import daemon_lock
 from herdr.ops.core import Request
 from herdr.ops.project import ShowLive
 from herdr.store.rows import Agent, Candidate, Idea, Project
@@ -114,7 +114,7 @@ def test_after_very_many_events_everything_is_read_again(
 def test_the_header_says_what_keeps_the_campaign_from_going_on(full: Any, watch: Any) -> None:
     async def play(screen: Any) -> None:
         await screen.sees("the daemon is not running: herdr up")
-        with held(full.home):
+        with daemon_lock(full.home):
             full.set(Project, 1, state="paused", state_reason="until Monday", config_error="line 3: …")
             await screen.sees("tiny · paused (until Monday) · piloop.toml is wrong")
             full.set(Project, 1, state="active", config_error=None, held_since="2026-01-01T00:00:00.000Z")

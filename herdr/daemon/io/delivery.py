@@ -29,7 +29,16 @@ def has_waiting(store: Store, agent_id: int) -> bool:
 async def deliver_next(
     app: AppContext, fleet: Fleet, agent: Agent, harness: Harness, context: LaunchContext, place: Place
 ) -> bool:
-    """Try to deliver the oldest message that waits; says whether it is settled and the next one's turn comes."""
+    """Try to deliver the oldest message that waits; says whether it is settled and the next one's turn comes.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        agent: whom the message is for.
+        harness: says how the agent's screen is read and how it takes text.
+        context: the one that the agent was launched with, for the harness's own files.
+        place: where the agent runs.
+    """
     message = next_message(app.store, agent.id)
     if message is None:
         return False
@@ -61,7 +70,7 @@ async def deliver_next(
 async def _unfinished(app: AppContext, fleet: Fleet, agent: Agent, harness: Harness, place: Place) -> str | None:
     """Why nothing may be typed yet: the text before was typed, is not confirmed, and may still stand there.
 
-    Only an input line can hold a text back; a program that reads lines has taken it, or takes it in its turn.
+    Only in a program with an input line can a text be left standing; one that reads lines takes each by itself.
     """
     if harness.screen.composer is None:
         return None
@@ -87,7 +96,14 @@ def _settle(app: AppContext, message: Message, delivery: Delivery) -> bool:
 
 
 def write_state(app: AppContext, message: Message, state: MessageState, detail: str = "") -> None:
-    """Write where a message is; `typed` is written before its first byte goes out."""
+    """Write where a message is; `typed` is written before its first byte goes out.
+
+    Args:
+        app: the daemon.
+        message: the message as it was before.
+        state: where it is now.
+        detail: why it waits or failed, or what is known of it, in words for a person.
+    """
     values: MessageChanges = {"state": state, "detail": detail or None}
     if state == "typed":
         values["typed_at"] = app.timestamp()

@@ -28,7 +28,7 @@ from herdr.store.connection import Store, open_store, transaction
 from herdr.store.rows import Agent, Comment, get_or_none
 from herdr.tokens import token_hash
 
-#: A request is a command line with a comment; nobody writes a novel into one.
+#: Bytes of one request, which is a command line with a comment: far more than anybody needs.
 SIZE_LIMIT = 1024 * 1024
 #: How many of the things that are no requests are named.
 NAMED = 3

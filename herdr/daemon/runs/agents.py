@@ -40,7 +40,8 @@ async def adopt(app: AppContext, fleet: Fleet, work: Work) -> Launched | None:
         return None
     harness = fleet.harnesses.get(agent.harness)
     context = context_for(app, fleet, work, agent, harness)
-    # Gone with its server: supervision finds its exit, or that it was lost.
+    # Without a window, because its tmux server is gone, it gets an empty place: the supervisor then reads how it
+    # ended, or finds that it was lost.
     place = await fleet.runtime.find(agent.id, folder) or Place(session="", window="", pane="")
     app.emit("agent.adopted", project_id=work.project_id, agent=agent.name)
     return Launched(agent=agent, harness=harness, context=context, place=place)
@@ -49,13 +50,23 @@ async def adopt(app: AppContext, fleet: Fleet, work: Work) -> Launched | None:
 async def watch_one(
     app: AppContext, fleet: Fleet, work: Work, launched: Launched | None
 ) -> tuple[Agent, Ending, Launched | None]:
-    """Watch an agent, launched now if it was not found, until it has ended; what is left is for the caller."""
+    """Watch an agent, launched now if it was not found, until it has ended; what is left is for the caller.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep.
+        launched: the agent that was found alive; None launches one.
+
+    Returns:
+        The agent's row, how it ended, and what was launched (None when the launch itself failed).
+    """
     try:
         launched = launched or await launch(app, fleet, work)
     except StartFailedError as failure:
         agent = agent_at_work(app.store, work)
         assert agent is not None, "launching enters the agent's row first"
-        # Whatever was begun must not come to life later.
+        # A launch that has half begun must not start the agent later, when its row says that it has ended.
         await anyio.to_thread.run_sync(revoke_launch, app.home.agent_dir(agent.id))
         return agent, Ending(launched=False, cause=failure.cause, detail=failure.message), None
     ending = await Supervisor(app, fleet, launched).watch()
@@ -63,13 +74,27 @@ async def watch_one(
 
 
 def no_worktree(app: AppContext, fleet: Fleet, work: Work, why: str) -> None:
-    """Enter an agent that could not even be launched, because there was no place to work in."""
+    """Enter an agent that could not even be launched, because there was no place to work in.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep.
+        why: what stood in the way, for a person.
+    """
     agent = enter_agent(app, fleet, work, secrets.token_hex(16))
     close_agent(app, agent, Ending(launched=False, cause="config", detail=why), PostMortem(), failed=True)
 
 
 def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem) -> bool:
-    """Whether this was a failed start (`docs/ideas-seeds-runs.md`, "Runs")."""
+    """Whether this was a failed start (`docs/ideas-seeds-runs.md`, "Runs").
+
+    Args:
+        app: the daemon.
+        agent: its row.
+        ending: how it ended.
+        post_mortem: what it left: whoever left anything has started.
+    """
     since = parse_timestamp(agent.started_at or agent.launched_at).timestamp()
     # It may have ended long before a daemon was there to see it.
     ended = ending.exit.ended_at if ending.exit is not None and ending.exit.ended_at else app.now().timestamp()
@@ -87,7 +112,7 @@ def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: Po
 
 
 def _asked(app: AppContext, agent: Agent) -> bool:
-    """Whether an agent without a run, whose commits are nothing, has filed or changed something."""
+    """Whether an agent of a sweep, whose commits do not count, has filed or changed something."""
     asked = "SELECT 1 FROM requests WHERE agent_id = ?"
     return agent.run_id is None and app.store.execute(asked, (agent.id,)).fetchone() is not None
 
@@ -106,7 +131,15 @@ def start_again(app: AppContext, work: Work) -> bool:
 def close_agent(
     app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem, *, failed: bool = False
 ) -> None:
-    """Write how an agent ended and what it left; a failed start is an anomaly as well."""
+    """Write how an agent ended and what it left; a failed start is an anomaly as well.
+
+    Args:
+        app: the daemon.
+        agent: its row.
+        ending: how it ended.
+        post_mortem: what it left.
+        failed: whether this was a failed start.
+    """
     usage = post_mortem.usage
     with app.transaction() as store:
         close_messages(store, agent.id)
@@ -130,7 +163,7 @@ def close_agent(
         if failed:
             said = f"{_cause(ending)}, {ending.detail or post_mortem.last_line or 'it said nothing'}"
             detail = f"{agent.name} ({agent.harness}) failed to start: {said}"
-            # A watchdog that cannot start must not call for a watchdog.
+            # An incident makes a watchdog look into it, so a watchdog that cannot start must not be one.
             incident = agent.role != "watchdog"
             report(store, agent.project_id, "failed_start", ("agent", agent.id), detail, incident=incident)
 

@@ -42,6 +42,12 @@ INCIDENTS = 50
 async def compose_brief(app: AppContext, fleet: Fleet, work: Work, agent: Agent) -> str:
     """The whole brief of an agent.
 
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep.
+        agent: whom the brief is for.
+
     Raises:
         HerdrError: no plugin composes briefs, or the one that does refuses.
     """
@@ -59,7 +65,14 @@ async def compose_brief(app: AppContext, fleet: Fleet, work: Work, agent: Agent)
 
 
 def gather(app: AppContext, fleet: Fleet, work: Work, agent: Agent) -> BriefContext:
-    """Everything that a brief is composed from, read from the store and the repo."""
+    """Everything that a brief is composed from, read from the store and the repo.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep.
+        agent: whom the brief is for.
+    """
     common = _common(app, fleet, work, agent)
     if isinstance(work, Sweep):
         # One that looks into an incident needs the incident, and can ask for the rest.

@@ -82,7 +82,7 @@ async def claim(app: AppContext, fleet: Fleet, run: Run) -> None:
     )
     for answer in answers:
         if answer.error is not None:
-            # Without its word another node may hold the claim, so the run waits until it can say.
+            # Another node may have claimed the idea, so the run waits until the plugin can answer.
             raise HerdrError(f"plugin {answer.plugin} cannot say whether the run may start: {answer.error}")
         if isinstance(answer.value, ClaimAnswer) and not answer.value.allowed:
             raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
@@ -176,7 +176,7 @@ def _write_brief(context: LaunchContext, brief: str) -> None:
 
 
 def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None:
-    """Without a terminal nothing can be typed, so argv has to say what to do."""
+    """Refuse a headless launch without the prompt in its argv: there is no terminal to type it into later."""
     if context.mode == "headless" and not start.prompt_in_argv:
         raise HerdrError(
             f'harness {harness.name} takes its prompt only by typing, which runtime = "subprocess" cannot do',
@@ -185,7 +185,15 @@ def _check_told(harness: Harness, context: LaunchContext, start: Launch) -> None
 
 
 def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness: Harness) -> LaunchContext:
-    """What a harness needs to know of an agent: the same at its launch and when it is found again."""
+    """What a harness needs to know of an agent: the same at its launch and when it is found again.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep, with its worktree.
+        agent: its row.
+        harness: the harness that it runs on.
+    """
     folder = folder_of_run(app, fleet, work) if isinstance(work, Run) else folder_of_sweep(app, fleet, work)
     worktree, place = Path(work.worktree or fleet.root), folder.place
     brief = worktree / ".herdr" / "brief.md"
@@ -210,7 +218,14 @@ def context_for(app: AppContext, fleet: Fleet, work: Work, agent: Agent, harness
 
 
 def enter_agent(app: AppContext, fleet: Fleet, work: Work, token: str) -> Agent:
-    """Enter the row of an agent that is about to be launched; its work is running from now on."""
+    """Enter the row of an agent that is about to be launched; its work is running from now on.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        work: the run or the sweep.
+        token: what the agent will show in its requests; only its hash is stored.
+    """
     with app.transaction() as store:
         agent_id = Agent.insert(
             store,

@@ -1,6 +1,6 @@
-"""The life of a run: started, watched, started again if it must be, ended, its commits judged, its idea moved.
+"""Drives a run: started, watched, started again if it must be, ended, its commits judged, its idea moved.
 
-Every step can be taken again: whoever starts from the run's row finds where it stands and goes on from there.
+Every step can be taken again: `drive_run` reads in the run's row how far it is, and goes on from there.
 """
 
 from __future__ import annotations

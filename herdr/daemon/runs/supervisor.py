@@ -14,7 +14,7 @@ from herdr.contract.harness import AgentState, Cause
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.io.delivery import deliver_next, has_waiting
 from herdr.daemon.runs.launcher import Launched
-from herdr.harness.screen import Reading, read_output, read_screen
+from herdr.harness.screen import ScreenReading, read_output, read_screen
 from herdr.mux.screen import Screen
 from herdr.runtime.api import AgentProcess, Exit, Process
 from herdr.runtime.ending import end_tree_in_thread, wait_end
@@ -37,7 +37,7 @@ GRACE = 5.0
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent ended. `exit` is its own doing; the flags say what herdr did, or what befell it.
+    """How an agent ended. `exit` is how it ended by itself; the flags say what herdr did, or what happened to it.
 
     `cause` is why herdr gave it up; `hint` is what the last screen of one that ended by itself says.
     """
@@ -55,7 +55,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Supervisor:
-    """One agent under watch. What it holds can be found again: by row, by files, by tmux ids."""
+    """Watches one agent. After a restart, all that it knows is found again in the row, in files and in tmux."""
 
     def __init__(self, app: AppContext, fleet: Fleet, launched: Launched) -> None:
         self._app = app
@@ -68,7 +68,7 @@ class Supervisor:
         self._mark = mark(app.home, launched.agent.id)
         self._processes: AgentProcess | None = None
         self._at_ready: frozenset[Process] = frozenset()
-        self._reading = Reading(state=launched.agent.state)
+        self._reading = ScreenReading(state=launched.agent.state)
         self._screen: Screen | None = None
         self._since = app.now()
         self._worked = False
@@ -102,7 +102,7 @@ class Supervisor:
                 left = read_exit(folder)
                 if left is not None:
                     return _never_ran(left)
-                if not await self._fleet.runtime.holds(self._place):
+                if not await self._fleet.runtime.exists(self._place):
                     return Ending(lost=True, detail="its window or its wrapper is gone")
                 await anyio.sleep(0.02)
         return Ending(launched=False, cause="unknown", detail="its wrapper recorded no process")
@@ -145,7 +145,7 @@ class Supervisor:
     # --- at work ----------------------------------------------------------------------------------------------
 
     async def _attend(self) -> Ending:
-        """The agent's life: look, deliver, warn, and notice the end."""
+        """Look at the agent, deliver messages and warn it, again and again until it ends."""
         while not self._over.is_set():
             stop = self._told_to_stop() or self._out_of_time()
             if stop is not None:
@@ -183,7 +183,7 @@ class Supervisor:
     def _shown_state(self, state: AgentState) -> AgentState:
         rules = self._harness.screen
         if state == "unknown" and not _readable(rules.ready, rules.busy, rules.composer):
-            # A program that ends by itself and whose screen nobody can read works as long as it lives.
+            # A program that ends by itself, and whose screen no rule can read, counts as busy until it has ended.
             return "unknown" if self._harness.ends_when_idle else "busy"
         return "unknown" if state == "ended" else state
 
@@ -268,13 +268,13 @@ class Supervisor:
 
     async def _exited(self) -> Ending:
         left = read_exit(self._context.state_dir)
-        if left is None or (left.signal is not None and not await self._fleet.runtime.holds(self._place)):
+        if left is None or (left.signal is not None and not await self._fleet.runtime.exists(self._place)):
             return Ending(lost=True, detail="its wrapper was killed, or tmux or its machine went away")
         if left.error is not None:
             return _never_ran(left)
         await self._look()
         reading = self._reading
-        # What tmux writes under the last screen tells less than the exit record.
+        # "Pane is dead", which tmux writes below the last screen, tells less than the exit record.
         tells = reading.cause is not None and reading.state != "ended"
         return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
 

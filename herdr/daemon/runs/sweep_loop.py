@@ -1,4 +1,4 @@
-"""The life of a sweep: an agent that tries no idea, in a worktree at the head whose commits nobody keeps."""
+"""Drives a sweep: an agent that tries no idea, in a worktree at the head whose commits are not kept."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from herdr.store.rows import Agent, Comment, Project, fetch
 from herdr.times import timestamp_at
 
 PRIORITY = 1
-#: Causes that are somebody else's weather: there is nothing to mend, only to wait for.
-WEATHER = frozenset({"rate_limited", "overloaded", "unreachable", "quota"})
+#: Causes on the side of the model's provider, which pass by themselves: a person can only wait.
+PASSING_CAUSES = frozenset({"rate_limited", "overloaded", "unreachable", "quota"})
 
 
 async def reconcile_circuit_breaker(app: AppContext, fleet: Fleet) -> None:
@@ -84,6 +84,6 @@ def _fix(fleet: Fleet, agent: Agent) -> str:
         return error.fix or error.message
     if status.fix:
         return status.fix
-    if agent.cause in WEATHER:
+    if agent.cause in PASSING_CAUSES:
         return f"wait, or take {agent.harness} out of `harnesses` in piloop.toml"
     return f"herdr logs {agent.name}"

@@ -10,7 +10,8 @@ from herdr.store.rows import Comment, Idea
 #: How urgent it is that somebody looks at an idea that waits for what will not come.
 PRIORITY = 2
 
-#: Of several sharper ideas the newest is named. A link is acted on once: whoever takes the idea up again wins.
+#: Of several sharper ideas the newest is named. A link is acted on once, so an idea that a person makes ready
+#: again is not rejected again.
 SUPERSEDED = """
     SELECT t.id, max(i.id) FROM ideas t
     JOIN idea_links l ON l.target_id = t.id AND l.kind = 'supersedes' AND l.acted_at IS NULL

@@ -1,4 +1,4 @@
-"""Queues runs for ready ideas, and sees that every run and sweep which is not over has a task that lives it."""
+"""Queues runs for ready ideas, and sees that every run and sweep which is not over has a task that drives it."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class BackOff(msgspec.Struct):
 
 
 class Scheduler:
-    """Decides what starts. All it knows is in the store; what it holds is only which tasks it has started."""
+    """Decides what starts. What it decides by is in the store; it remembers only which tasks it has started."""
 
     def __init__(self, app: AppContext, tasks: anyio.abc.TaskGroup) -> None:
         self._app = app
         self._tasks = tasks
         self._stopping = Stopping(app)
-        self._lives: set[Job] = set()
+        self._driven: set[Job] = set()
         self._back_off: dict[Job, BackOff] = {}
         self._linked: dict[int, int] = {}
         self._listen_at: dict[int, float] = {}
@@ -82,7 +82,7 @@ class Scheduler:
             await note_silence(self._app, fleet)
         queue_sweeps(self._app, fleet)
         queue_runs(self._app, fleet)
-        self._start_lives(fleet)
+        self._start_tasks(fleet)
 
     def _reconcile_links(self, fleet: Fleet) -> None:
         """Look at the links if an idea was added, moved or linked since the last look."""
@@ -94,24 +94,24 @@ class Scheduler:
             reconcile_links(self._app, fleet.project_id)
         self._linked[fleet.project_id] = newest
 
-    def _start_lives(self, fleet: Fleet) -> None:
+    def _start_tasks(self, fleet: Fleet) -> None:
         store, now = self._app.store, time.monotonic()
         runs = unsettled_runs(store, fleet.project_id)
         sweeps = fetch(store, Sweep, OPEN_SWEEPS, fleet.project_id)
         works: list[Work] = [*runs, *sweeps]
         for work in works:
             job: Job = (type(work), work.id)
-            trouble = self._back_off.get(job)
-            waits = trouble is not None and trouble.retry_at > now
-            if job not in self._lives and not waits and not self._is_held(work):
-                self._lives.add(job)
-                self._tasks.start_soon(self._live, fleet.project_id, job)
+            back_off = self._back_off.get(job)
+            waits = back_off is not None and back_off.retry_at > now
+            if job not in self._driven and not waits and not self._is_held(work):
+                self._driven.add(job)
+                self._tasks.start_soon(self._drive, fleet.project_id, job)
 
     def _is_held(self, work: Work) -> bool:
         """Whether it stays in the queue for now, because nothing may be launched."""
         return work.state == "queued" and launch_block(self._app, work) in ("paused", "held", "ending")
 
-    async def _live(self, project_id: int, job: Job) -> None:
+    async def _drive(self, project_id: int, job: Job) -> None:
         kind, number = job
 
         async def work() -> None:
@@ -126,7 +126,7 @@ class Scheduler:
                 delay = min(RETRY * 2 ** (failures - 1), RETRY_LIMIT)
                 self._back_off[job] = BackOff(failures, time.monotonic() + delay)
         finally:
-            self._lives.discard(job)
+            self._driven.discard(job)
             self._app.changes.notify()
 
 

@@ -76,7 +76,13 @@ class Spending:
 
 
 def passed_notices(spend: Spend, before: float | None, now: float) -> list[float]:
-    """The amounts that were not reached before and are now."""
+    """The amounts that were not reached before and are now.
+
+    Args:
+        spend: the table [spend].
+        before: US dollars at the look before; None for the first look.
+        now: US dollars.
+    """
     return [notice for notice in sorted(spend.notices) if (before or 0.0) < notice <= now]
 
 

@@ -75,7 +75,13 @@ class Stopping:
 
 
 def progress_of(store: Store, project: Project, config: Config) -> Progress:
-    """How far a project is, but for the time; what has no limit is not counted."""
+    """How far a project is, but for the time; what has no limit is not counted.
+
+    Args:
+        store: the store.
+        project: the project's row.
+        config: its configuration in force; what only a limit that is not set would ask is not counted.
+    """
     stop = config.stop
     score = score_of(store, project, project.head_id) if project.head_id is not None else None
     return Progress(

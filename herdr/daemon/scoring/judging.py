@@ -30,7 +30,7 @@ QUIET = 10.0
 NOTE_LENGTH = 120
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class NewCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A new commit of a run, and the protected files that it changed."""
 
     commit: Commit
@@ -41,7 +41,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def enter_commits(app: AppContext, run: Run, folder: RunFolder) -> None:
-    """Make every new commit of a run a pinned candidate, to be measured; doing it again changes nothing."""
+    """Make every new commit of a run a candidate, to be measured; doing it again changes nothing.
+
+    Args:
+        app: the daemon.
+        run: a run that has ended.
+        folder: its folder, whose commits were taken over and pinned.
+    """
     project = app.project(run.project_id)
     base = get(app.store, Candidate, run.base_id)
     evaluator = evaluator_of(app, project)
@@ -51,7 +57,7 @@ async def enter_commits(app: AppContext, run: Run, folder: RunFolder) -> None:
             _enter(store, project, run, position, one)
 
 
-def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[Found]:
+def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[NewCommit]:
     """The commits of a run that were taken over, in order of time, with the protected files that each changed.
 
     Args:
@@ -65,11 +71,11 @@ def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[Fou
         # A file is touched if it is neither as the run found it nor as the evaluator has it.
         changed = set(touched(folder.own, base, commit.sha, patterns))
         changed &= set(touched(folder.own, evaluator.commit_sha, commit.sha, patterns))
-        found.append(Found(commit=commit, touched=sorted(changed)))
+        found.append(NewCommit(commit=commit, touched=sorted(changed)))
     return found
 
 
-def _enter(store: Store, project: Project, run: Run, position: int, found: Found) -> None:
+def _enter(store: Store, project: Project, run: Run, position: int, found: NewCommit) -> None:
     commit = found.commit
     known = candidate_of_tree(store, project.id, commit.tree)
     if known is None:
@@ -87,7 +93,7 @@ def _enter(store: Store, project: Project, run: Run, position: int, found: Found
     )
 
 
-def _new_candidate(store: Store, project: Project, run: Run, found: Found) -> NewCandidate:
+def _new_candidate(store: Store, project: Project, run: Run, found: NewCommit) -> NewCandidate:
     commit = found.commit
     marks = ", ".join("?" for _ in commit.parents)
     among = f"WHERE project_id = ? AND commit_sha IN ({marks}) ORDER BY id DESC"
@@ -146,7 +152,15 @@ def keep_rule(store: Store, fleet: Fleet, project: Project) -> moves.Judge:
 
 
 def verdict_on(store: Store, fleet: Fleet, project: Project, candidate: Candidate, bar: Candidate) -> Verdict:
-    """Judge one measured candidate against a bar by the keep rule."""
+    """Judge one measured candidate against a bar by the keep rule.
+
+    Args:
+        store: the store.
+        fleet: the project, for its metrics.
+        project: its row, for its evaluator.
+        candidate: the candidate to judge, which has a score.
+        bar: the keep that it must beat, which may have none.
+    """
     own = score_of(store, project, candidate.id)
     other = score_of(store, project, bar.id)
     assert own is not None, "a candidate is judged once it is measured"

@@ -16,7 +16,7 @@ from herdr.errors import describe
 from herdr.runtime.processes import mark
 from herdr.scoring.contents import EvaluatorDiffersError
 from herdr.scoring.evaluator import Definition, complete, read_definition
-from herdr.scoring.measure import Job, Score, evaluator_environment, measure
+from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
 from herdr.store.rows import Candidate, Comment, Evaluator, Measurement, fetch, get
 
 if TYPE_CHECKING:
@@ -135,6 +135,11 @@ def tell_person(app: AppContext, project_id: int, candidate_id: int, error: Exce
 async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     """Carry out one queued measurement and write its result.
 
+    Args:
+        app: the daemon.
+        fleet: the project.
+        row: the measurement, which is `queued`.
+
     Raises:
         HerdrError: it could not be carried out for a reason that is not the candidate's; it stays queued.
     """
@@ -204,7 +209,7 @@ def job_for(
     )
 
 
-async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: Job) -> Score | None:
+async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: Job) -> ScoringResult | None:
     """Ask the plugins; None when none of them takes it."""
     if not app.host.implements("herdr_evaluate"):
         return None
@@ -222,7 +227,7 @@ async def _elsewhere(app: AppContext, fleet: Fleet, candidate: Candidate, job: J
     return (
         None
         if result is None
-        else Score(metrics=dict(result.metrics), error=result.error, seconds=result.seconds)
+        else ScoringResult(metrics=dict(result.metrics), error=result.error, seconds=result.seconds)
     )
 
 

@@ -99,7 +99,7 @@ def _enter(app: AppContext, run: Run, keep: Candidate, head: Candidate, made: Co
 
 
 def _tell_conflict(app: AppContext, run: Run, keep: Candidate, head: Candidate, conflict: Conflict) -> None:
-    """A gain that does not fit the new head is not lost: it becomes a seed, for somebody to put together."""
+    """A gain that conflicts with the new head is not lost: it becomes a seed, and an agent merges it by hand."""
     paths = ", ".join(conflict.paths[:5]) + (" and more" if len(conflict.paths) > 5 else "")
     with app.transaction() as store:
         _note(store, run, keep, f"conflicts with the head, candidate#{head.id}, in {paths}")

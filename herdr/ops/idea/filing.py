@@ -10,7 +10,7 @@ import msgspec
 from herdr.campaign.moves import AUTHORS, SEEDERS, move
 from herdr.campaign.seeds import Developed, hypothesis_of, plan_of
 from herdr.campaign.text import first_line, ref
-from herdr.campaign.titles import nearest, words_of
+from herdr.campaign.titles import similar_titles, words_of
 from herdr.contract.words import IdeaStatus
 from herdr.errors import RefusedError, UsageError
 from herdr.ops.core import Context, Request, operation, project_of
@@ -283,7 +283,7 @@ def _compare(conn: Store, project: Project, title: str, *, but: int | None = Non
         " WHERE ideas_fts MATCH ? AND i.project_id = ? AND i.id IS NOT ? ORDER BY bm25(ideas_fts) LIMIT ?",
         (f"title : ({words})", project.id, but, COMPARED),
     ).fetchall()
-    wanted = nearest(title, [(row[0], row[1]) for row in rows])
+    wanted = similar_titles(title, [(row[0], row[1]) for row in rows])
     return [SimilarIdea(ref=ref("idea", row[0]), title=row[1], status=row[2]) for row in rows if row[0] in wanted]
 
 

@@ -71,7 +71,12 @@ class CandidatesPanel(Panel[CandidateList, CandidateView]):
 
 
 def sparkline(values: Sequence[float], room: int) -> str:
-    """The latest values as bars, as many as there is room for."""
+    """The latest values as bars, as many as there is room for.
+
+    Args:
+        values: oldest first.
+        room: columns of the terminal.
+    """
     shown = values[-max(room, 1) :]
     low, high = min(shown, default=0.0), max(shown, default=0.0)
     height = (high - low) or 1.0

@@ -80,7 +80,12 @@ class Checkout:
         return self.git.ask("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
 
     def is_ancestor(self, one: str, other: str) -> bool:
-        """Whether one commit is part of the other's history."""
+        """Whether one commit is part of the other's history.
+
+        Args:
+            one: the commit to look for.
+            other: the commit whose history is searched.
+        """
         return self.git.holds("merge-base", "--is-ancestor", one, other)
 
     def fetch(self, default: str) -> str | None:
@@ -130,7 +135,12 @@ class Checkout:
         return self.commit(head_sha) is not None
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Where two commits went apart; None when they have nothing in common."""
+        """Where two commits went apart; None when they have nothing in common.
+
+        Args:
+            one: a commit or a branch.
+            other: a commit or a branch; the order makes no difference.
+        """
         return self.git.ask("merge-base", one, other)
 
     def changes(self, base: str, head: str) -> tuple[ChangedFile, ...]:

@@ -41,18 +41,33 @@ class BareRepo:
         return {name.removeprefix(HEADS): sha for sha, name in (row.split(" ", 1) for row in rows)}
 
     def contained(self, base: str, commits: list[str]) -> set[str]:
-        """Those of these commits that are part of branch `base` already."""
+        """Those of these commits that are part of branch `base` already.
+
+        Args:
+            base: the branch, without `refs/heads/`.
+            commits: full ids of commits that the repo has.
+        """
         if not commits:
             return set()
         outside = self._git.do("rev-list", "--no-walk=unsorted", *commits, f"^{HEADS}{base}").split()
         return set(commits) - set(outside)
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """The commit that both come from; None for unrelated histories."""
+        """The commit that both come from; None for unrelated histories.
+
+        Args:
+            one: a commit.
+            other: a commit; the order makes no difference.
+        """
         return self._git.ask("merge-base", one, other)
 
     def keep(self, number: int, sha: str) -> None:
-        """Point `refs/pull/<number>/head` at a pull request's head, as GitHub does."""
+        """Point `refs/pull/<number>/head` at a pull request's head, as GitHub does.
+
+        Args:
+            number: the pull request's number.
+            sha: the full id of its head.
+        """
         self._git.do("update-ref", f"refs/pull/{number}/head", sha)
 
     def delete_branch(self, name: str) -> None:
@@ -124,6 +139,10 @@ class BareRepo:
 
     def merged_tree(self, ours: str, theirs: str) -> str:
         """The tree of a merge of two commits.
+
+        Args:
+            ours: the head of the branch that is merged into.
+            theirs: the head of the pull request.
 
         Raises:
             ConflictError: there are conflicts; the message names the files.

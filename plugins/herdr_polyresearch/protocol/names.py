@@ -76,7 +76,12 @@ def belongs(branch: str, number: int) -> bool:
 
 
 def same_commit(one: str, other: str) -> bool:
-    """Whether two commits, either of which may be abbreviated, are the same; an empty one is the same as none."""
+    """Whether two commits, either of which may be abbreviated, are the same; an empty one is the same as none.
+
+    Args:
+        one: a commit's id, whole or its first 7 digits and more.
+        other: likewise.
+    """
     one, other = one.lower(), other.lower()
     short, long = sorted((one, other), key=len)
     return bool(short) and (one == other or (len(short) >= 7 and long.startswith(short)))

@@ -41,7 +41,12 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Not in the reference; the existing tool has it from 0.5 on."""
 
     def is_better(self, metric: float, than: float) -> bool:
-        """Whether a metric is strictly better than another in the project's direction."""
+        """Whether a metric is strictly better than another in the project's direction.
+
+        Args:
+            metric: the number that may be better.
+            than: the number that it has to beat.
+        """
         return metric > than if self.metric_direction == "higher_is_better" else metric < than
 
 
