@@ -25,7 +25,7 @@ name = "score"
 direction = "higher"
 role = "primary"
 """
-OURS = {"protect", "max_evaluations", "attempts", "evaluate_env", "plugins", "tmux"}
+OURS = {"protect", "max_evaluations", "attempts", "evaluate_env", "plugins", "tmux", "hooks", "remotes"}
 OUR_HARNESS_KEYS = {*ScreenRules.__struct_fields__, *SendRules.__struct_fields__, "env", "ready_timeout"}
 
 
@@ -84,6 +84,8 @@ DEFAULTS = [
     ("model", {}),
     ("max_concurrent", {}),
     ("link", ()),
+    ("hooks", False),
+    ("remotes", False),
     ("confidence", 0.95),
     ("tracks", {}),
     ("spend", None),
