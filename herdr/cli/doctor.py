@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 @json_option
 def doctor(as_json: bool) -> None:
     """Check tmux, git, harnesses, configuration, disk and more, each with its fix; exit 1 on any error."""
-    home = home_for_people("doctor")
+    home = home_for_people("doctor", acts=False)
     findings = examine(home, _root())
     if as_json:
         print_json(findings)

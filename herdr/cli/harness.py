@@ -95,7 +95,7 @@ def _known() -> Harnesses:
     from herdr.plugins import PluginHost
     from herdr.repo.checks import find_root
 
-    home_for_people("harness")
+    home_for_people("harness", acts=False)
     host = PluginHost(environ=os.environ)
     known = registered(host)
     # A refused harness has a line of its own; what else went wrong would leave no trace in a list of harnesses.

@@ -30,7 +30,7 @@ def logs(worker: str | None, lines: int, follow: bool) -> None:
     """
     from herdr.runtime.background import LOG_FILE
 
-    home = home_for_people("logs")
+    home = home_for_people("logs", acts=False)
     log = home.log
     if worker is not None:
         agent, project = _agent(home, worker)

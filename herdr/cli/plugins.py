@@ -19,7 +19,7 @@ def plugins(as_json: bool) -> None:
     from herdr.cli.checks.project import registered
     from herdr.plugins import PluginHost
 
-    home = home_for_people("plugins")
+    home = home_for_people("plugins", acts=False)
     host = PluginHost(environ=os.environ)
     # What a plugin does wrong shows only when it is asked.
     registered(host)

@@ -9,6 +9,7 @@ import click
 from herdr.commandline.group import LazyGroup
 from herdr.commandline.running import run_program
 
+FLAG = "--as-person"
 PILOOP = {
     "init": ("herdr.cli.init:init", "Register the repo here and measure its baseline."),
     "idea": ("herdr.cli.idea:idea", "File ideas and seeds, say what becomes of them, and read them."),
@@ -53,6 +54,9 @@ def run_command(program: str, arguments: Sequence[str]) -> int:
         program: which of the two.
         arguments: what follows its name.
     """
+    if FLAG in arguments:
+        # Where people type it: after the command.
+        arguments = [FLAG, *(word for word in arguments if word != FLAG)]
     return run_program(GROUPS[program], program, arguments)
 
 
@@ -64,9 +68,21 @@ def _by_plugin(name: str) -> click.Command | None:
     return found
 
 
+def _as_person() -> click.Option:
+    return click.Option([FLAG], is_flag=True, help="You are the person, though you stand in a run's worktree.")
+
+
 GROUPS = {
     "piloop": LazyGroup(
-        PILOOP, "The campaign: ideas, runs, candidates and what was said about them.", _by_plugin
+        PILOOP,
+        "The campaign: ideas, runs, candidates and what was said about them.",
+        _by_plugin,
+        options=[_as_person()],
     ),
-    "herdr": LazyGroup(HERDR, "The fleet: coding agents on one repo, each in its own tmux window.", _by_plugin),
+    "herdr": LazyGroup(
+        HERDR,
+        "The fleet: coding agents on one repo, each in its own tmux window.",
+        _by_plugin,
+        options=[_as_person()],
+    ),
 }

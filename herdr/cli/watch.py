@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
 
-from herdr.cli.asking import ask, home_for_people
+from herdr.cli.asking import ask, client_here, home_for_people
 from herdr.errors import HerdrError
-from herdr.home import working_folder
 from herdr.ops.project import ShowLive
 
 
@@ -21,16 +19,15 @@ def watch(project: str | None) -> None:
     Keys approve, park, reject and reprioritise ideas, steer agents and attach to them, and answer the inbox;
     ? shows them all.
     """
-    home = home_for_people("watch")
+    home = home_for_people("watch", acts=False)
     # Asked before the screen is drawn, so that what is wrong stays on the terminal.
     name = ask(ShowLive(project=project)).name
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise HerdrError("piloop watch needs a terminal", fix="piloop status")
-    from herdr.ops.client import connect
     from herdr.watch.app import Watch
     from herdr.watch.feed import Feed
 
-    feed = Feed(connect(os.environ, working_folder()), name)
+    feed = Feed(client_here(), name)
     try:
         Watch(feed, home).run()
     finally:

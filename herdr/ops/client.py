@@ -13,11 +13,14 @@ import msgspec
 
 from herdr.errors import HerdrError, UsageError
 from herdr.home import Home, disk_error
-from herdr.ops.core import A, Context, Reply, Request, run
+from herdr.ops.caller import refuse_agent, refuse_place
+from herdr.ops.core import OPERATIONS, A, Context, Reply, Request, run
 from herdr.store.connection import Store, open_store
 from herdr.store.failures import store_errors
 
 MAILBOX, TOKEN = "HERDR_MAILBOX", "HERDR_TOKEN"
+#: What a statement in SQL begins with that changes nothing.
+READING = frozenset({"SELECT", "EXPLAIN", "VALUES", "PRAGMA"})
 #: Seconds that the daemon has to answer.
 PATIENCE = 60.0
 #: Seconds between two looks for the answer.
@@ -44,17 +47,24 @@ class Client(Protocol):
         """Let go of what was opened."""
 
 
-def connect(environ: Mapping[str, str], cwd: Path) -> Client:
+def connect(environ: Mapping[str, str], cwd: Path, *, as_person: bool = False) -> Client:
     """The way to the campaign from here; nothing is opened yet.
 
     Args:
         environ: with the variables of an agent's shell, it is the agent that asks; with a token and no mailbox,
             the orchestrator.
         cwd: where the command was typed.
+        as_person: the asker says that a person asks, wherever that person stands.
+
+    Raises:
+        RefusedError: a process of an agent asks that has no token.
     """
     if environ.get(MAILBOX):
         return MailboxClient(Path(environ[MAILBOX]), environ.get(TOKEN, ""), cwd)
-    return DirectClient(Home.from_environ(environ), cwd, environ.get(TOKEN, ""))
+    token = environ.get(TOKEN, "")
+    if not token:
+        refuse_agent(environ, "piloop")
+    return DirectClient(Home.from_environ(environ), cwd, token, as_person=as_person or bool(token))
 
 
 class DirectClient:
@@ -65,14 +75,18 @@ class DirectClient:
 
     agent = False
 
-    def __init__(self, home: Home, cwd: Path, token: str = "") -> None:
+    def __init__(self, home: Home, cwd: Path, token: str = "", *, as_person: bool = True) -> None:
         self.home = home
         self._cwd = cwd
         self._token = token
+        self._anywhere = as_person
         self._store: Store | None = None
 
     def ask(self, request: Request[A]) -> A:
         """Run an operation as a person, or as the orchestrator."""
+        if not self._anywhere and _acts(request):
+            refuse_place(self.home, self._cwd, request.operation)
+            self._anywhere = True
         store = self._opened()
         context = Context(conn=store, home=self.home, actor=store.actor, cwd=self._cwd)
         with store_errors(self.home.database):
@@ -94,6 +108,12 @@ class DirectClient:
                 check_token(self._store, self._token)
                 self._store.actor = "orchestrator"
         return self._store
+
+
+def _acts(request: Request[A]) -> bool:
+    """Whether a request may change something; of a statement in SQL its first word says so."""
+    statement = getattr(request, "statement", "").split(maxsplit=1) if request.operation == "sql.run" else []
+    return OPERATIONS[request.operation].writes or bool(statement and statement[0].upper() not in READING)
 
 
 def refuse_without_database(home: Home) -> None:

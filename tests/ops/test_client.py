@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -101,14 +102,12 @@ def test_a_mailbox_that_cannot_be_written_is_said(campaign: Any) -> None:
         MailboxClient(file / "mailbox", "t", campaign.root).ask(ListIdeas())
 
 
-def test_a_person_is_human_whatever_the_environment_claims(campaign: Any) -> None:
-    import os
-
-    person = connect({**os.environ, "PILOOP_ACTOR": "daemon"}, campaign.root)
+def test_a_person_is_human(campaign: Any) -> None:
+    person = connect(os.environ, campaign.root)
     assert isinstance(person, DirectClient)
     person.ask(AddIdea(title="Mine"))
     person.close()
-    assert campaign.as_human(ShowIdea(idea="1")).idea.source == "human"
+    assert campaign.ask(ShowIdea(idea="1")).idea.source == "human"
 
 
 def test_a_refused_operation_leaves_nothing_half_done(campaign: Any) -> None:
