@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+
+from .conftest import Campaign
 
 
-def test_a_fifo_in_a_mailbox_blocks_nobody(campaign: Any) -> None:
+def test_a_fifo_in_a_mailbox_blocks_nobody(campaign: Campaign) -> None:
     campaign.idea(
         "fifo",
         "sh mkfifo .herdr/mailbox/requests/a.json",
@@ -22,7 +25,7 @@ def test_a_fifo_in_a_mailbox_blocks_nobody(campaign: Any) -> None:
     campaign.down()
 
 
-def test_a_link_in_place_of_the_folder_moves_no_ones_brief(campaign: Any) -> None:
+def test_a_link_in_place_of_the_folder_moves_no_ones_brief(campaign: Campaign) -> None:
     (campaign.root / "brief.md").write_text("the person's own\n")
     campaign.git("add", "brief.md")
     campaign.git("commit", "-qm", "brief")
@@ -33,3 +36,23 @@ def test_a_link_in_place_of_the_folder_moves_no_ones_brief(campaign: Any) -> Non
     campaign.settled()
     assert (campaign.root / "brief.md").read_text() == "the person's own\n"
     assert not (campaign.root / "mailbox").exists()
+
+
+def test_an_agent_that_cleans_its_environment_is_no_person(campaign: Campaign) -> None:
+    herdr = f"{sys.executable} -c 'from herdr.cli.main import herdr; herdr()'"
+    clean = f"env -i HOME={os.environ['HOME']} PILOOP_HOME={campaign.home.root} PATH=$PATH"
+    out = campaign.root.parent / "said"
+    campaign.idea(
+        "person",
+        f"sh {clean} {herdr} down >> {out} 2>&1; cd /; {clean} {herdr} down >> {out} 2>&1; true",
+        f"sh cd /; {clean} {sys.executable} -m herdr.cli idea add Mine >> {out} 2>&1; true",
+        f"sh cd /; {clean} setsid -w {herdr} clean >> {out} 2>&1; true",
+        "commit number=2 two",
+    )
+    campaign.up()
+    campaign.settled()
+    lines = [line for line in out.read_text().splitlines() if line.startswith("error: ")]
+    assert [line.partition(":")[2].partition(": process")[0] for line in lines] == [
+        f" an agent without its token may not use {what}" for what in ("down", "down", "piloop", "clean")
+    ]
+    assert campaign.value("SELECT count(*) FROM ideas") == 1
