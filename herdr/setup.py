@@ -248,7 +248,7 @@ def measure_now(
         argv=definition.argv,
         metrics=[metric for metric, _ in definition.metrics],
         link=definition.link,
-        workspace=home.workspace(config.name),
+        shared=definition.shared,
         timeout=config.evaluate_timeout,
         env=evaluator_environment(os.environ | dict(environ), config.evaluate_env),
         folder=folder,

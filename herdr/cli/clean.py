@@ -78,7 +78,7 @@ def _worktrees(context: Context, home: Home, project: Project, *, dry_run: bool)
     if not present:
         return
     own = own_of(home, Path(project.path), project.name)
-    link = tuple(Config.from_json(project.config).link)
+    link = Config.from_json(project.config).linked
     for run in present:
         name, worktree = f"run-{run.id}", Path(run.worktree or "")
         place = Isolated(repository=home.repositories(own.root) / f"{name}.git", worktree=worktree)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 from herdr.config.mistakes import Mistake, at_key, show
@@ -15,7 +16,7 @@ Data = dict[str, Any]
 
 def broken_rules(config: Data) -> Iterator[Mistake]:
     """Every mistake that only shows when keys are seen together."""
-    for rule in (metrics, primaries, tracks, spend, mcp_servers, role_servers, plugins):
+    for rule in (metrics, primaries, tracks, links, spend, mcp_servers, role_servers, plugins):
         yield from rule(config)
 
 
@@ -108,6 +109,22 @@ def shares(known: Data) -> Iterator[Mistake]:
     given = [track.get("share", 1.0) if isinstance(track, dict) else BAD for track in known.values()]
     if BAD not in given and not math.isclose(sum(given), 1.0, abs_tol=1e-6):
         yield Mistake("tracks", f"the shares sum to {sum(given):g}, not 1", "set each track's share")
+
+
+def links(config: Data) -> Iterator[Mistake]:
+    """A path is linked once, and none lies inside another, of which every worktree gets a view as a whole."""
+    listed = config.get("link", [])
+    seen: list[PurePosixPath] = []
+    for i, item in enumerate([] if listed is BAD else listed):
+        named = item.get("path", BAD) if isinstance(item, dict) else item
+        if named is BAD:
+            continue
+        path = PurePosixPath(named)
+        inside = next((one for one in seen if path.is_relative_to(one) or one.is_relative_to(path)), None)
+        if inside is not None:
+            problem = "named twice" if inside == path else f"{inside} is linked too, and one is inside the other"
+            yield Mistake(f"link[{i}]", problem, "name it once, or the folders beside each other", show(named))
+        seen.append(path)
 
 
 def spend(config: Data) -> Iterator[Mistake]:

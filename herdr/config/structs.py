@@ -165,6 +165,31 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     """So many runs in a row brought no keep."""
 
 
+class Linked(msgspec.Struct, frozen=True, kw_only=True):
+    """One path of `link` with what is said of it."""
+
+    path: RepoPath
+    """The path, relative to the repo."""
+    write: bool = False
+    """Whether agents and evaluators share it and may write to it: a symlink to yours, such as a cache."""
+
+
+class SetUp(msgspec.Struct, frozen=True, kw_only=True):
+    """Makes each worktree ready at its own path, the scoring's too: `npm ci`, `uv sync --frozen`.
+
+    It runs before each start of an agent, and before the evaluate command. What it makes has to be ignored by
+    git. If it fails, an agent's start has failed; a scoring is tried again later, unless the candidate has
+    changed what `reads` names: then the candidate is a crash.
+    """
+
+    command: Argv
+    """The command; it runs at the root of the worktree, with the environment that the evaluate command gets."""
+    timeout: Seconds = 600.0
+    """After which it is ended, and has failed."""
+    reads: tuple[Pattern, ...] | None = None
+    """What it reads, as gitignore patterns; left out: manifests, lock files and what `command` names."""
+
+
 class Spend(msgspec.Struct, frozen=True, kw_only=True):
     """A limit in money, told by a command of yours."""
 
@@ -309,8 +334,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Harness -> model; a harness that is not named has its own default."""
     max_concurrent: dict[str, Agents] = {}
     """Harness -> how many of its agents work at the same time."""
-    link: tuple[RepoPath, ...] = ()
-    """Ignored files and folders that every worktree needs, such as data."""
+    link: tuple[RepoPath | Linked, ...] = ()
+    """Ignored files and folders that every worktree needs, such as data: as a view that cannot write back."""
+    setup: SetUp | None = None
+    """A command that makes each worktree ready; left out: none."""
     hooks: bool = False
     """Whether the repo's git hooks run for the commits of agents, too."""
     remotes: bool = False
@@ -344,6 +371,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The metrics that may not get worse than their margin and floor."""
         return tuple(metric for metric in self.metrics if metric.role == "guardrail")
 
+    @property
+    def linked(self) -> tuple[str, ...]:
+        """Every path of `link`."""
+        return tuple(one if isinstance(one, str) else one.path for one in self.link)
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Those of `linked` that are meant to be written to."""
+        return tuple(one.path for one in self.link if isinstance(one, Linked) and one.write)
+
     def role(self, name: str) -> Role:
         """A role with the project's harnesses and models where it names none of its own.
 
@@ -369,7 +406,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.protect is not None:
             return self.protect
-        return default_patterns(root, self.evaluate, self.link)
+        return default_patterns(root, self.evaluate, self.linked)
 
     def to_json(self) -> bytes:
         """What the daemon stores."""

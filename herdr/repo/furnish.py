@@ -6,55 +6,83 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from herdr.errors import HerdrError, RefusedError
 from herdr.files import Folder
 from herdr.repo.checks import path_inside
-from herdr.repo.files import delete_entry
+from herdr.repo.files import delete_entry, read_file, write_file
 from herdr.repo.git import run_git
 from herdr.repo.isolated import Isolated, exclude
+from herdr.repo.linked import COPY_LIMIT, UNFINISHED, View, make_view, remove_unfinished, view_of
 from herdr.repo.own import OwnRepository
-
-#: Copies beyond this, in bytes, multiply by the number of runs: such data belongs under `link`.
-COPY_LIMIT = 256 * 1024 * 1024
 
 INCLUDE_FILE = ".worktreeinclude"
 AGENT_FOLDER, WORKSPACE = ".herdr", "workspace"
+#: The file in a worktree's repository that names the views which were made.
+VIEWS = "herdr-views"
 
 
-def furnish(place: Isolated, own: OwnRepository, *, link: Sequence[str], workspace: Path) -> tuple[str, ...]:
+def furnish(
+    place: Isolated,
+    own: OwnRepository,
+    *,
+    link: Sequence[str],
+    shared: Collection[str] = (),
+    workspace: Path | None = None,
+) -> tuple[str, ...]:
     """Add the `link` paths, the shared `workspace` folder and what `.worktreeinclude` names.
 
-    Doing it again is fine. All of it is ignored by git through the excludes of the worktree's own repository.
+    Doing it again is fine: a view that is there already is left as the agent has it. All of it is ignored by
+    git through the excludes of the worktree's own repository.
 
     Args:
         place: a fresh worktree, of a run or for scoring.
         own: the project's repository of herdr's own.
-        link: paths to symlink from there, relative to it.
-        workspace: the project's shared folder; made when missing.
+        link: paths that come from the checkout, relative to it.
+        shared: those of them that are meant to be written to.
+        workspace: the project's shared folder, made when missing; None for a scoring, which has none.
 
     Returns:
         Sentences on what will not work: symlinks that lead nowhere, files that could not be copied.
 
     Raises:
-        HerdrError: a `link` path is missing in the main checkout or leads out of it, or too much to copy.
+        HerdrError: a `link` path is missing in the main checkout, leads out of it or cannot be read, or there is
+            too much to copy.
         RefusedError: something else is already in a link's place.
     """
     worktree, root = place.worktree, own.root
-    shared = not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
-    ignored = [f"/{AGENT_FOLDER}/", *(f"/{_escaped(path)}" for path in link)]
-    if shared:
+    free = workspace is not None and (
+        not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
+    )
+    ignored = [f"/{AGENT_FOLDER}/", f"{UNFINISHED}*/", *(f"/{_escaped(path)}" for path in link)]
+    if free:
         # Only the symlink: a folder of that name that an agent makes stays visible to git.
         ignored += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
     exclude(place, ignored)
     for path in link:
-        _link(path_inside(worktree, path), path_inside(root, path))
-    if shared:
+        _give(place, path_inside(root, path), path, write=path in shared)
+    if workspace is not None and free:
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
     return (*_copy_included(worktree, root), *_dangling(place, own))
+
+
+def views_of(root: Path, folder: Path, *, link: Sequence[str], shared: Collection[str]) -> list[View]:
+    """How each `link` path would come into a worktree; one that is missing in the checkout is left out.
+
+    Args:
+        root: the checkout.
+        folder: a folder on the file system that the worktrees are on.
+        link: paths relative to the checkout.
+        shared: those of them that are meant to be written to.
+
+    Raises:
+        HerdrError: one of them leads out of the checkout or cannot be read.
+    """
+    there = [(path, path_inside(root, path)) for path in link]
+    return [view_of(path, source, folder, write=path in shared) for path, source in there if source.exists()]
 
 
 def make_agent_folder(place: Isolated, own: OwnRepository) -> Path:
@@ -94,18 +122,46 @@ def _links_to(link: Path, target: Path) -> bool:
     return link.is_symlink() and link.readlink() == target
 
 
+def _give(place: Isolated, source: Path, path: str, *, write: bool) -> None:
+    """Give a worktree one `link` path, as a view or as a symlink."""
+    if not source.exists():
+        raise HerdrError(f"link path {source} does not exist", fix="Create it, or take it out of `link`.")
+    target = path_inside(place.worktree, path)
+    made = _views(place)
+    if path in made and os.path.lexists(target):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(target.parent)
+    view = view_of(path, source, target.parent, write=write)
+    if view.kind in ("shared", "borrowed"):
+        _link(target, source)
+        return
+    if _links_to(target, source):
+        target.unlink()
+    _refuse_taken(target, source)
+    make_view(view, target)
+    write_file(place.repository, VIEWS, os.fsencode("".join(f"{one}\n" for one in sorted({*made, path}))))
+
+
+def _views(place: Isolated) -> set[str]:
+    """The views that were made in a worktree."""
+    return set(os.fsdecode(read_file(place.repository / VIEWS) or b"").splitlines())
+
+
 def _link(link: Path, target: Path) -> None:
-    if not target.exists():
-        raise HerdrError(f"link path {target} does not exist", fix="Create it, or take it out of `link`.")
     if _links_to(link, target):
         return
-    if os.path.lexists(link):
-        raise RefusedError(
-            f"{link} is already there, so {target} cannot be linked in its place",
-            fix="Take it out of git, or out of `link` in piloop.toml.",
-        )
+    _refuse_taken(link, target)
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(target)
+
+
+def _refuse_taken(place: Path, source: Path) -> None:
+    if os.path.lexists(place):
+        raise RefusedError(
+            f"{place} is already there, so {source} cannot be linked in its place",
+            fix="Take it out of git, or out of `link` in piloop.toml.",
+        )
 
 
 def _copy_included(worktree: Path, root: Path) -> list[str]:

@@ -29,6 +29,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         argv: the evaluate command.
         link: the paths that are linked.
+        shared: those of them that are meant to be written to.
+        setup: the command that makes a worktree ready; empty where there is none.
         metrics: each metric's name and direction.
         protected: gitignore patterns of what candidates may not change.
         files: what these cover: mode and id by path.
@@ -42,14 +44,19 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     protected: Sequence[str]
     files: Mapping[str, str]
     contents: Mapping[str, str] = {}
+    shared: Sequence[str] = ()
+    setup: Sequence[str] = ()
 
     @property
     def key(self) -> str:
-        """A hash over argv, links, metric names and directions, and the content of what is protected."""
+        """A hash over argv, links, set-up, metric names and directions, and the content of what is protected."""
         scored = {
             p: blob for p, blob in sorted(self.files.items()) if p != NOT_IN_KEY[0] and not p.endswith(".md")
         }
-        content = [list(self.argv), sorted(self.link), sorted(self.metrics), scored]
+        content: list[object] = [list(self.argv), sorted(self.link), sorted(self.metrics), scored]
+        # Only where there are some: the keys of those that older herdrs stored have to stay what they are.
+        for name, given in (("shared", sorted(self.shared)), ("setup", list(self.setup))):
+            content += [[name, given]] if given else []
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
@@ -75,7 +82,9 @@ def define(config: Config, own: OwnRepository, commit: str) -> Definition:
             )
     return Definition(
         argv=config.evaluate,
-        link=config.link,
+        link=config.linked,
+        shared=config.shared,
+        setup=config.setup.command if config.setup is not None else (),
         metrics=[(metric.name, metric.direction) for metric in config.metrics],
         protected=patterns,
         files={path: f"{mode:o} {blob}" for path, (mode, blob) in entries.items()},

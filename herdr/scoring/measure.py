@@ -52,7 +52,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         argv: the evaluate command.
         metrics: the names of the metrics that it has to give.
         link: the paths that are linked.
-        workspace: the project's shared folder.
+        shared: those of them that are meant to be written to.
         timeout: how many seconds the command may take.
         env: its whole environment.
         folder: keeps what the command printed; ours alone.
@@ -68,7 +68,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     argv: Sequence[str]
     metrics: Sequence[str]
     link: Sequence[str]
-    workspace: Path
+    shared: Sequence[str] = ()
     timeout: float
     env: Mapping[str, str]
     folder: Path
@@ -221,7 +221,7 @@ def _place(scratch: Path) -> Isolated:
 
 
 def _furnish(job: Job) -> None:
-    furnish(job.place, job.own, link=job.link, workspace=job.workspace)
+    furnish(job.place, job.own, link=job.link, shared=job.shared)
 
 
 async def run_command(job: Job) -> ScoringResult:

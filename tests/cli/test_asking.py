@@ -13,7 +13,11 @@ from herdr.store.rows import Run
 ACTING = (
     *(("herdr", name) for name in ("up", "down", "attach", "clean", "init", "demo")),
     *(("piloop", "apply"), ("piloop", "prompt", "1", "x"), ("piloop", "pause"), ("piloop", "init")),
-    *(("piloop", "idea", "add", "x"), ("piloop", "inbox", "ack", "comment#1"), ("herdr", "orchestrator", "token")),
+    *(
+        ("piloop", "idea", "add", "x"),
+        ("piloop", "inbox", "ack", "comment#1"),
+        ("herdr", "orchestrator", "token"),
+    ),
 )
 READING = (
     *(("herdr", name) for name in ("logs", "doctor", "status", "plugins")),

@@ -25,7 +25,7 @@ name = "score"
 direction = "higher"
 role = "primary"
 """
-OURS = {"protect", "max_evaluations", "attempts", "evaluate_env", "plugins", "tmux", "hooks", "remotes"}
+OURS = {"protect", "max_evaluations", "attempts", "evaluate_env", "plugins", "tmux", "hooks", "remotes", "setup"}
 OUR_HARNESS_KEYS = {*ScreenRules.__struct_fields__, *SendRules.__struct_fields__, "env", "ready_timeout"}
 
 
@@ -257,3 +257,18 @@ def test_reading_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"asyncio", "difflib", "importlib.resources", "jinja2", "libtmux", "pluggy"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_a_linked_path_with_what_is_said_of_it(tmp_path: Path) -> None:
+    top = 'link = ["data", { path = "cache", write = true }, { path = "models" }]\n'
+    config = read_config(project(tmp_path, top + SMALL), {})
+    assert config.linked == ("data", "cache", "models")
+    assert config.shared == ("cache",)
+    assert Config.from_json(config.to_json()) == config
+
+
+def test_links_as_an_older_herdr_stored_them() -> None:
+    metrics = b'"metrics":[{"name":"m","direction":"lower"}]'
+    stored = b'{"name":"p","evaluate":["e"],' + metrics + b',"link":["data","models/base.bin"]}'
+    config = Config.from_json(stored)
+    assert (config.linked, config.shared, config.setup) == (("data", "models/base.bin"), (), None)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from herdr.config import LATER_KEYS, Config, HarnessKeys, Metric, Tmux, later_keys, read_config, read_data
-from herdr.config.structs import ResearchRole, Role, Spend, Stop, WatchdogRole, WorkerRole
+from herdr.config.structs import ResearchRole, Role, SetUp, Spend, Stop, WatchdogRole, WorkerRole
 from herdr.errors import HerdrError, UsageError
 from herdr.harness.configured import configured
 from herdr.harness.screen import read_screen
@@ -97,6 +97,7 @@ def test_every_option_is_shown_and_right(make_repo: Callable[..., Path]) -> None
     assert set(data["roles"]["worker"]) == set(WorkerRole.__struct_fields__) - known
     assert set(data["roles"]["research"]) >= set(ResearchRole.__struct_fields__) - ROLE - known
     assert set(data["roles"]["watchdog"]) >= set(WatchdogRole.__struct_fields__) - ROLE - known
+    assert set(data["setup"]) == set(SetUp.__struct_fields__)
     assert set(data["stop"]) == set(Stop.__struct_fields__)
     assert set(data["spend"]) == set(Spend.__struct_fields__)
     assert {key for metric in data["metrics"] for key in metric} == set(Metric.__struct_fields__) - known

@@ -122,3 +122,38 @@ def test_a_difference_is_named(make_repo: MakeRepo, tmp_path: Path, act: str) ->
         path.symlink_to(tmp_path / "same")
     with pytest.raises(EvaluatorDiffersError, match=r"evaluator's data/set\.csv, as checked out"):
         compare(root, recorded)
+
+
+def test_the_key_of_plain_links_is_what_older_herdrs_wrote(make_repo: MakeRepo) -> None:
+    """A key of theirs that changed would have every candidate scored again."""
+    root = make_repo({**FILES, "piloop.toml": 'link = ["data", "b"]' + CONFIG})
+    found = definition(root)
+    scored = {path: blob for path, blob in sorted(found.files.items()) if path == "evaluate.py"}
+    content = [["python3", "evaluate.py"], ["b", "data"], [["score", "higher"]], scored]
+    assert found.key == hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+    edit(root, "piloop.toml", 'link = [{ path = "data" }, "b"]' + CONFIG)
+    assert definition(root).key == found.key
+
+
+@pytest.mark.parametrize(
+    ("top", "end", "same"),
+    [
+        ('link = [{ path = "data" }]', "", True),
+        ('link = [{ path = "data", write = true }]', "", False),
+        ('link = ["data"]', '[setup]\ncommand = ["make"]', False),
+    ],
+)
+def test_what_is_shared_and_the_set_up_are_part_of_the_key(
+    make_repo: MakeRepo, top: str, end: str, same: bool
+) -> None:
+    root = make_repo({**FILES, "piloop.toml": 'link = ["data"]' + CONFIG})
+    before = definition(root)
+    edit(root, "piloop.toml", top + CONFIG + end)
+    assert (definition(root).key == before.key) is same
+
+
+def test_the_time_that_the_set_up_may_take_is_no_part_of_the_key(make_repo: MakeRepo) -> None:
+    root = make_repo({**FILES, "piloop.toml": CONFIG + '[setup]\ncommand = ["make"]'})
+    before = definition(root)
+    edit(root, "piloop.toml", CONFIG + '[setup]\ncommand = ["make"]\ntimeout = 5')
+    assert definition(root).key == before.key

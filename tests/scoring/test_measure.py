@@ -51,7 +51,6 @@ def job(make_repo: MakeRepo, tmp_path: Path) -> MakeJob:
             argv=["python3", "evaluate.py"],
             metrics=["m"],
             link=[],
-            workspace=tmp_path / "workspace",
             timeout=timeout,
             env=evaluator_environment(os.environ, []),
             folder=tmp_path / "evaluations" / "7",

@@ -49,7 +49,7 @@ def _folder(
         place=Isolated(repository=repository, worktree=worktree),
         base=get(app.store, Candidate, base_id).commit_sha,
         branch=branch,
-        link=tuple(fleet.config.link),
+        link=fleet.config.linked,
         hooks=Path(fleet.own.snapshot.hooks) if fleet.config.hooks else None,
         remotes=fleet.config.remotes,
     )

@@ -129,7 +129,8 @@ async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
 
 def _prepare(app: AppContext, fleet: Fleet, folder: RunFolder) -> None:
     folder.make()
-    furnish(folder.place, fleet.own, link=fleet.config.link, workspace=app.home.workspace(fleet.name))
+    config, workspace = fleet.config, app.home.workspace(fleet.name)
+    furnish(folder.place, fleet.own, link=config.linked, shared=config.shared, workspace=workspace)
     make_agent_folder(folder.place, fleet.own)
 
 

@@ -201,7 +201,7 @@ def job_for(
         argv=definition.argv,
         metrics=[name for name, _ in definition.metrics],
         link=definition.link,
-        workspace=app.home.workspace(fleet.name),
+        shared=definition.shared,
         timeout=fleet.config.evaluate_timeout,
         env=evaluator_environment(base_environment(), fleet.config.evaluate_env),
         folder=app.home.evaluation_dir(row.id),
