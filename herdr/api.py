@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from herdr.harness.template import CommandHarness
     from herdr.home import Home
     from herdr.locking import open_lock, take_lock
+    from herdr.ops.in_run import checkout_of_run, collect_run
     from herdr.repo.git import Completed, GitError, GitMissingError, run_git
 
 __all__ = [
@@ -96,6 +97,8 @@ __all__ = [
     "Usage",
     "__version__",
     "check_program",
+    "checkout_of_run",
+    "collect_run",
     "hookimpl",
     "json_lines",
     "open_lock",
@@ -116,6 +119,8 @@ _OFFERED = {
     "SETTINGS": "herdr.commandline.group",
     "TextCommand": "herdr.commandline.group",
     "check_program": "herdr.harness.program",
+    "checkout_of_run": "herdr.ops.in_run",
+    "collect_run": "herdr.ops.in_run",
     "json_lines": "herdr.harness.files",
     "open_lock": "herdr.locking",
     "run_git": "herdr.repo.git",

@@ -18,6 +18,6 @@ __getattr__
 _.mcp, _.scout, _.startup_dialogs, _.entire_agent, _.session_id_pattern, _.headers_env, _.bearer_token_env
 _.confidence
 # Read by plugins, or by whoever reads the JSON of a command.
-_.log_dir, _.trajectory, _.vendor, _.head_repo
+_.log_dir, _.trajectory, _.vendor, _.head_repo, _.repo_root
 # Columns that only SQL reads.
 _.briefed_to, _.judged_at, _.purpose, _.acked_by

@@ -18,7 +18,7 @@ from herdr.home import Home
 from herdr.ops.core import Context
 from herdr.printing.values import several
 from herdr.store.queries import all_projects
-from herdr.store.rows import Candidate, Project, Run, fetch, get
+from herdr.store.rows import Project, Run, fetch
 
 #: The folder of a scoring by `herdr init`, with the pid of the command.
 BY_INIT = re.compile(r"init-(\d+)-")
@@ -69,9 +69,8 @@ def _everything(context: Context, home: Home, *, dry_run: bool) -> Iterator[Left
 
 
 def _worktrees(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:
-    from herdr.repo.isolated import Isolated
+    from herdr.ops.run_folder import stored_folder
     from herdr.repo.own import own_of
-    from herdr.repo.run_folder import RunFolder
 
     runs = fetch(context.conn, Run, "WHERE project_id = ? AND worktree IS NOT NULL ORDER BY id", project.id)
     present = [run for run in runs if os.path.lexists(run.worktree or "")]
@@ -80,17 +79,14 @@ def _worktrees(context: Context, home: Home, project: Project, *, dry_run: bool)
     own = own_of(home, Path(project.path), project.name)
     link = Config.from_json(project.config).linked
     for run in present:
-        name, worktree = f"run-{run.id}", Path(run.worktree or "")
-        place = Isolated(repository=home.repositories(own.root) / f"{name}.git", worktree=worktree)
-        base = get(context.conn, Candidate, run.base_id).commit_sha
-        folder = RunFolder(name=name, own=own, place=place, base=base, branch=run.branch, link=link)
+        folder = stored_folder(context.conn, home, own, run, link=link)
         try:
             reason = "it is in use" if run.settled_at is None else folder.removable()
             if reason is None and not dry_run:
                 folder.remove()
         except HerdrError as error:
             reason = error.message
-        yield Leftover(what=f"worktree {worktree} of run#{run.id}", stays=reason)
+        yield Leftover(what=f"worktree {folder.place.worktree} of run#{run.id}", stays=reason)
 
 
 def _windows(context: Context, home: Home, project: Project, *, dry_run: bool) -> Iterator[Leftover]:

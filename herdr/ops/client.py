@@ -21,6 +21,8 @@ from herdr.store.failures import store_errors
 MAILBOX, TOKEN = "HERDR_MAILBOX", "HERDR_TOKEN"
 #: What a statement in SQL begins with that changes nothing.
 READING = frozenset({"SELECT", "EXPLAIN", "VALUES", "PRAGMA"})
+#: The person's checkout, for programs that an agent calls and that act for the person there.
+CHECKOUT = "HERDR_CHECKOUT"
 #: Seconds that the daemon has to answer.
 PATIENCE = 60.0
 #: Seconds between two looks for the answer.

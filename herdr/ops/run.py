@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -13,6 +14,7 @@ from herdr.errors import RefusedError
 from herdr.ops.agent import request_cancel
 from herdr.ops.core import PEOPLE, Context, Request, operation, project_of
 from herdr.ops.look import look
+from herdr.ops.run_folder import stored_folder
 from herdr.ops.views import (
     AgentView,
     CandidateView,
@@ -30,7 +32,8 @@ from herdr.ops.views import (
 )
 from herdr.ops.why import because, note, reason_of
 from herdr.store.queries import unsettled_run
-from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, get
+from herdr.store.rows import Agent, Candidate, Event, Idea, Message, Project, Run, emit, fetch, get, get_or_none
+from herdr.times import parse_timestamp
 
 OPEN = ("queued", "running")
 #: What an agent leaves in its folder when it has ended.
@@ -71,6 +74,13 @@ class RunCancelled(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState
 
 
+class RunCollected(msgspec.Struct, frozen=True, kw_only=True):
+    """The commits of a run that the person's repository has now, and what could not be brought there, and why."""
+
+    commits: list[str]
+    problems: list[str]
+
+
 class RunRequeued(msgspec.Struct, frozen=True, kw_only=True):
     """A run that no longer counts, and its idea, which is ready again; `old` is the status that it had."""
 
@@ -103,6 +113,12 @@ class CancelRun(Request[RunCancelled], frozen=True, kw_only=True):
     operation = "run.cancel"
     run: str
     reason: str | None = None
+
+
+class CollectRun(Request[RunCollected], frozen=True, kw_only=True):
+    """What the asking agent's run has committed so far is to come into the person's repository."""
+
+    operation = "run.collect"
 
 
 class RequeueRun(Request[RunRequeued], frozen=True, kw_only=True):
@@ -184,6 +200,26 @@ def _commits(context: Context, project: Project, run: Run) -> list[RunCommit]:
     )
     views = {view.ref: view for view in candidate_views(context.conn, project, candidates)}
     return [RunCommit(commit=row[0], candidate=views[ref("candidate", row[1])]) for row in commits]
+
+
+# It writes no row, and may take longer than the campaign can stand still.
+@operation(CollectRun, who=frozenset({"worker"}))
+def collect(context: Context, request: CollectRun) -> RunCollected:  # noqa: ARG001
+    """Pin what an agent's run has committed so far in the person's repository, objects checked.
+
+    Raises:
+        RefusedError: it is no agent of a run that asks.
+    """
+    from herdr.repo.own import own_of
+
+    run = get_or_none(context.conn, Run, context.agent.run_id if context.agent is not None else None)
+    if run is None or run.worktree is None:
+        raise RefusedError("only an agent of a run has commits to collect")
+    project = get(context.conn, Project, run.project_id)
+    own = own_of(context.home, Path(project.path), project.name)
+    folder = stored_folder(context.conn, context.home, own, run)
+    problems = folder.collect(int(parse_timestamp(run.started_at or run.queued_at).timestamp()))
+    return RunCollected(commits=[one.sha for one in folder.commits()], problems=problems)
 
 
 @operation(CancelRun, who=PEOPLE, writes=True)

@@ -179,7 +179,8 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     def _mine(self, pins: Mapping[str, str] | None = None) -> list[str]:
         """The run's commits by their pins, in the order in which they were pinned."""
         found = pinned(self.own, f"{self.name}/") if pins is None else pins
-        return [found[name] for name in sorted(filter(self._is_mine, found), key=_number)]
+        # The daemon and an agent that asks for it may collect at once: then a commit can have two pins.
+        return list(dict.fromkeys(found[name] for name in sorted(filter(self._is_mine, found), key=_number)))
 
     def _keep(
         self,

@@ -67,6 +67,7 @@ OTHERS_MAY = {
     "idea.develop": PEOPLE | {"research", "lead"},
     "idea.reject": PEOPLE | {"research"},
     "idea.seed": PEOPLE | {"research", "lead", "watchdog"},
+    "run.collect": {"worker"},
     "orchestrator.revoke": {"human"},
     "orchestrator.token": {"human"},
 }

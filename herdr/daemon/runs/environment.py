@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-#: The person's checkout, for programs that act for the person there, such as `polyresearch`.
-CHECKOUT = "HERDR_CHECKOUT"
+from herdr.ops.client import CHECKOUT
+
 CEILING = "GIT_CEILING_DIRECTORIES"
 #: What tools remember of the folder that `herdr up` was typed in; direnv would even put its PATH back.
 LEFT_BEHIND = frozenset(("PWD", "OLDPWD", "INIT_CWD"))

@@ -123,7 +123,7 @@ def release(issue: int, reason: Reason) -> None:
     done = "Would release" if project.dry_run else "Released"
     said = [f"{done} thesis #{issue} for node `{node}` (reason `{reason}`)."]
     path = next((p for p in _worktrees(project) if belongs(p[1], issue)), None)
-    if path and not project.dry_run:
+    if path and not project.dry_run and not project.checkout.in_run:
         said.append(f"NEXT: cd {project.checkout.main} && git worktree remove {path[0]}")
     tell(project, {"issue": issue, "node": node, "reason": reason}, "\n".join(said))
 

@@ -1,4 +1,8 @@
-"""The repository around a command: its worktrees, its default branch and the files on it."""
+"""The repository around a command: its worktrees, its default branch and the files on it.
+
+An agent of herdr works in a worktree of its run's own repository, which has neither the remote nor what others
+have: there, what is checked out is the run's, and all else is the person's, whom the agent acts for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from herdr.api import HerdrError, open_lock, take_lock
+from herdr.api import HerdrError, checkout_of_run, collect_run, open_lock, take_lock
 from herdr_polyresearch.forge.bare import BareRepo
 from herdr_polyresearch.forge.base import ChangedFile
 from herdr_polyresearch.git import Git, main_worktree
@@ -17,6 +21,8 @@ from herdr_polyresearch.protocol.names import WORKTREES
 from herdr_polyresearch.protocol.node import NODE_FILE
 
 REMOTE = "origin"
+#: Brings the refs that are named, and leaves everything else of the repository as it was.
+FETCH = ("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 #: What `git ls-remote --exit-code` says when it was answered, and found nothing.
 NO_MATCH = 2
 #: How far back a base of a review is looked for; each step is a commit that changes nothing but results.tsv.
@@ -41,14 +47,20 @@ class Checkout:
             raise HerdrError(f"{folder} is in no git repository", fix="cd to the project's repository")
         self.root = Path(top)
         """The worktree that we are in."""
-        self.git = Git(self.root)
-        self.main = main_worktree(self.git) or self.root
+        self.here = Git(self.root)
+        """git for what is checked out here."""
+        persons = checkout_of_run(os.environ, self.root)
+        self.in_run = persons is not None
+        """Whether it is the worktree of a run, whose repository is not the one that everybody shares."""
+        self.git = self.here if persons is None else Git(persons)
+        """git for the history, the branches and the remote that everybody shares."""
+        self.main = main_worktree(self.git) or self.git.folder
         """The main worktree, where the node file and PROGRAM.md are looked for."""
 
     @cached_property
     def common(self) -> Path:
         """The git directory that all worktrees share."""
-        return (self.root / self.git.do("rev-parse", "--git-common-dir")).resolve()
+        return (self.git.folder / self.git.do("rev-parse", "--git-common-dir")).resolve()
 
     @cached_property
     def origin(self) -> str | None:
@@ -58,21 +70,53 @@ class Checkout:
     @property
     def branch(self) -> str | None:
         """The branch that is checked out here; None when it is none."""
-        return self.git.ask("symbolic-ref", "--short", "-q", "HEAD")
+        return self.here.ask("symbolic-ref", "--short", "-q", "HEAD")
 
     @property
     def head(self) -> str:
-        """The commit that is checked out here.
+        """The commit that is checked out here; one of a run is in the person's repository from then on.
 
         Raises:
             GitError: there is none yet.
+            HerdrError: the run's could not be brought over.
         """
-        return self.git.do("rev-parse", "HEAD", fix="commit something first")
+        head = self.here.do("rev-parse", "HEAD", fix="commit something first")
+        if self.in_run and self.commit(head) is None:
+            self._bring(head)
+        return head
+
+    def _bring(self, head: str) -> None:
+        problems = collect_run(os.environ, self.root)
+        if self.commit(head) is None:
+            why = "; ".join(problems) or "it is no commit that the run has made"
+            raise HerdrError(
+                f"{head[:12]} could not be brought into {self.main}: {why}",
+                fix="make the commit anew, on top of what the run started from",
+            )
+
+    def has_branch(self, name: str) -> bool:
+        """Whether a branch is taken, here or in the repository that everybody shares."""
+        return any(git.holds("show-ref", "-q", "--verify", f"refs/heads/{name}") for git in (self.here, self.git))
+
+    def push(self, branch: str) -> None:
+        """Push what is checked out here to a branch of origin.
+
+        Args:
+            branch: its name there.
+
+        Raises:
+            HerdrError: it is refused, or a run's commit could not be brought over.
+        """
+        if self.in_run:
+            # The person gets no branch for it: what is theirs are the commit's pin and the branch at origin.
+            self.git.do("push", "-q", REMOTE, f"{self.head}:refs/heads/{branch}")
+        else:
+            self.git.do("push", "-q", "-u", REMOTE, f"HEAD:refs/heads/{branch}")
 
     @property
     def dirty(self) -> list[str]:
         """The tracked files that differ from the commit that is checked out here."""
-        rows = self.git.do("status", "--porcelain", "--untracked-files=no").splitlines()
+        rows = self.here.do("status", "--porcelain", "--untracked-files=no").splitlines()
         return [row[3:] for row in rows]
 
     def commit(self, name: str) -> str | None:
@@ -93,7 +137,7 @@ class Checkout:
         if self.origin is None:
             return None
         refspec = f"+refs/heads/{default}:refs/remotes/{REMOTE}/{default}"
-        done = self.git.run("fetch", "-q", "--no-tags", REMOTE, refspec)
+        done = self.git.run("fetch", *FETCH, REMOTE, refspec)
         return done.err.strip() if done.code else None
 
     def has_remote(self, branch: str) -> bool:
@@ -131,7 +175,7 @@ class Checkout:
             if self.commit(head_sha):
                 break
             if self.origin:
-                self.git.run("fetch", "-q", "--no-tags", REMOTE, f"+{ref}:refs/polyresearch/pull/{number}")
+                self.git.run("fetch", *FETCH, REMOTE, f"+{ref}:refs/polyresearch/pull/{number}")
         return self.commit(head_sha) is not None
 
     def merge_base(self, one: str, other: str) -> str | None:
@@ -150,7 +194,7 @@ class Checkout:
             raise HerdrError(
                 f"{head[:12]} and {base[:12]} have no history in common", fix="make the branch anew from its base"
             )
-        return BareRepo(self.root).changes(start, head)
+        return BareRepo(self.git.folder).changes(start, head)
 
     def bases(self, tip: str) -> tuple[str, ...]:
         """The commits that differ from `tip` in nothing but results.tsv, itself first."""

@@ -49,7 +49,8 @@ def claim(issue: int, no_worktree: bool) -> None:
     node = project.as_contributor("claim").node_id
     thesis = project.thesis(issue)
     refuse_while_blocked(project, "contributor", "claim")
-    found = _claim(project, thesis, node, worktree=not no_worktree)
+    # A run has its folder already, in a repository of its own; one of the person's is no place for its agent.
+    found = _claim(project, thesis, node, worktree=not (no_worktree or project.checkout.in_run))
     where = f" in worktree `{found.path}`" if found.path else ""
     done = "Would claim" if project.dry_run else "Claimed"
     said = [f"{done} thesis #{issue} as node `{node}` on branch `{found.branch}`{where}."]
@@ -70,6 +71,8 @@ def batch_claim(count: int) -> None:
     """Claim several theses, the oldest first; duties are looked at once, before the first."""
     project = Project()
     node = project.as_contributor("claim").node_id
+    if project.checkout.in_run:
+        raise GuardError("a run has one folder, so it works on one thesis", fix="polyresearch claim ISSUE")
     refuse_while_blocked(project, "contributor", "batch-claim")
     before = sum(c.node == node for t in project.state.theses for c in t.active_claims)
     found: list[Claimed] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from herdr.api import HerdrError
-from herdr_polyresearch.commands.checkout import REMOTE, Checkout
+from herdr_polyresearch.commands.checkout import FETCH, REMOTE, Checkout
 from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.project import warn
 from herdr_polyresearch.git import Git
@@ -133,6 +133,6 @@ def _follow(checkout: Checkout, default: str, commit: str) -> None:
     if main.ask("symbolic-ref", "--short", "-q", "HEAD") == default:
         done = main.run("merge", "-q", "--ff-only", commit)
     else:
-        done = main.run("fetch", "-q", ".", f"{commit}:refs/heads/{default}")
+        done = main.run("fetch", *FETCH, ".", f"{commit}:refs/heads/{default}")
     if done.code:
         warn(f"{default} in {checkout.main} did not follow: {done.err.strip().splitlines()[-1]}")

@@ -40,9 +40,10 @@ def review_claim(pr: int) -> None:
         project.post(pr, ReviewClaimBlock(thesis=thesis.number, node=node))
     done = "Would claim" if project.dry_run else "Claimed"
     path = project.checkout.main / WORKTREES / f"review-{pr}"
+    look = f"checkout --detach {sha}" if project.checkout.in_run else f"worktree add --detach {path} {sha}"
     said = [f"{done} PR #{pr} for review on thesis #{thesis.number} as `{node}`.", f"Candidate: {sha}"]
     said.append(f"Base: {base or 'not known here; fetch the branch'}")
-    said.append(f"NEXT: git worktree add --detach {path} {sha}")
+    said.append(f"NEXT: git {look}")
     data = {"pr": pr, "issue": thesis.number, "node": node, "candidate_sha": sha, "base_sha": base}
     tell(project, data, "\n".join(said))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from herdr_polyresearch.commands.attempt import held_thesis
-from herdr_polyresearch.commands.checkout import REMOTE
 from herdr_polyresearch.commands.errors import GuardError
 from herdr_polyresearch.commands.options import command
 from herdr_polyresearch.commands.output import tell
@@ -109,7 +108,7 @@ def _warn_of_policy(project: Project) -> None:
 def _open(project: Project, thesis: Thesis, attempt: Attempt) -> PullRequest:
     """Push the branch and open its pull request."""
     branch = attempt.branch
-    project.checkout.git.do("push", "-q", "-u", REMOTE, f"HEAD:refs/heads/{branch}")
+    project.checkout.push(branch)
     baseline = "none" if attempt.baseline_metric is None else show_metric(attempt.baseline_metric)
     body = (
         f"References #{thesis.number}\n\nSelf-reported metric: {show_metric(attempt.metric)}\n"

@@ -61,7 +61,7 @@ def make_worktree(checkout: Checkout, issue: Issue, base: str, node: str) -> Wor
     checkout.exclude()
     main = Git(checkout.main)
     main.run("worktree", "prune")
-    _free(checkout, branch, base)
+    _free(main, branch, base)
     # Written before the worktree is made, so that a claim that is killed in between can be repeated.
     owner.parent.mkdir(exist_ok=True)
     owner.write_text(f"{node}\n", encoding="utf-8")
@@ -89,9 +89,9 @@ def use_checkout(checkout: Checkout, issue: Issue, base: str) -> Workplace:
     if checkout.branch == branch:
         _renew(checkout, branch, base)
         return Workplace(branch=branch, made=False)
-    before = checkout.branch or checkout.head
-    _free(checkout, branch, base)
-    checkout.git.do("checkout", "-q", "--no-track", "-b", branch, base)
+    before = checkout.branch or checkout.here.do("rev-parse", "HEAD")
+    _free(checkout.here, branch, base)
+    checkout.here.do("checkout", "-q", "--no-track", "-b", branch, base)
     return Workplace(branch=branch, before=before)
 
 
@@ -105,7 +105,7 @@ def free_attempt(checkout: Checkout, thesis: Thesis) -> str:
     taken = {attempt.branch for attempt in thesis.attempts}
     stem = thesis_branch(thesis.number, thesis.issue.title)
     names = (attempt_branch(stem, number) for number in itertools.count(len(thesis.attempts) + 1))
-    return next(name for name in names if name not in taken and not checkout.commit(f"refs/heads/{name}"))
+    return next(name for name in names if name not in taken and not checkout.has_branch(name))
 
 
 def take_back(checkout: Checkout, workplace: Workplace) -> None:
@@ -117,12 +117,14 @@ def take_back(checkout: Checkout, workplace: Workplace) -> None:
     """
     if not workplace.made:
         return
+    git = checkout.here
     if workplace.path is not None:
-        checkout.git.run("worktree", "remove", "--force", workplace.path)
+        git = checkout.git
+        git.run("worktree", "remove", "--force", workplace.path)
         _owner(checkout, workplace.path).unlink(missing_ok=True)
     elif workplace.before is not None:
-        checkout.git.run("checkout", "-q", workplace.before)
-    checkout.git.run("branch", "-q", "-D", workplace.branch)
+        git.run("checkout", "-q", workplace.before)
+    git.run("branch", "-q", "-D", workplace.branch)
 
 
 def _renew(there: Checkout, branch: str, base: str) -> str | None:
@@ -130,8 +132,8 @@ def _renew(there: Checkout, branch: str, base: str) -> str | None:
 
     The branches of its attempts stay. A candidate that starts from an older commit would be stale at once.
     """
-    start = there.commit(f"refs/heads/{branch}")
-    if start and there.is_ancestor(base, start):
+    git = there.here
+    if git.holds("merge-base", "--is-ancestor", base, f"refs/heads/{branch}"):
         return None
     if there.dirty:
         raise GuardError(
@@ -139,17 +141,17 @@ def _renew(there: Checkout, branch: str, base: str) -> str | None:
             f"{', '.join(there.dirty[:5])}",
             fix=f"commit them on the branch of an attempt, or git -C {there.root} stash",
         )
-    _check_kept(there, branch, base)
-    there.git.do("checkout", "-q", "--no-track", "-B", branch, base)
+    _check_kept(git, branch, base)
+    git.do("checkout", "-q", "--no-track", "-B", branch, base)
     return branch
 
 
-def _free(checkout: Checkout, branch: str, base: str) -> None:
+def _free(git: Git, branch: str, base: str) -> None:
     """Take an old branch away whose commits are all elsewhere, too."""
-    if checkout.commit(f"refs/heads/{branch}") is None:
+    if not git.holds("show-ref", "-q", "--verify", f"refs/heads/{branch}"):
         return
-    _check_kept(checkout, branch, base)
-    done = checkout.git.run("branch", "-q", "-D", branch)
+    _check_kept(git, branch, base)
+    done = git.run("branch", "-q", "-D", branch)
     if done.code:
         raise GuardError(
             f"the branch {branch} exists and is in use: {done.err.strip()}",
@@ -157,12 +159,11 @@ def _free(checkout: Checkout, branch: str, base: str) -> None:
         )
 
 
-def _check_kept(checkout: Checkout, branch: str, base: str) -> None:
+def _check_kept(git: Git, branch: str, base: str) -> None:
     """See that no commit is lost when a branch moves to `base`: each is on another branch, here or at origin."""
     others = ("--not", base, f"--exclude={branch}", "--branches", "--remotes")
-    if checkout.commit(f"refs/heads/{branch}") and checkout.git.do(
-        "rev-list", "-n", "1", f"refs/heads/{branch}", *others
-    ):
+    known = git.holds("show-ref", "-q", "--verify", f"refs/heads/{branch}")
+    if known and git.do("rev-list", "-n", "1", f"refs/heads/{branch}", *others):
         raise GuardError(
             f"the branch {branch} exists, does not start from {base[:12]}, and has commits that no other has",
             fix=f"git branch -m {branch} old/{branch}",
