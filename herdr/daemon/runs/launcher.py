@@ -147,7 +147,7 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         context = context_for(app, fleet, work, agent, harness)
         brief = await compose_brief(app, fleet, work, agent)
         await anyio.to_thread.run_sync(_write_brief, context, brief)
-        start = await anyio.to_thread.run_sync(_seed, harness, context)
+        start = await anyio.to_thread.run_sync(make_seeds, harness, context)
         request = _request(app, work, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
@@ -160,8 +160,16 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
     return Launched(agent=get(app.store, Agent, agent.id), harness=harness, context=context, place=place)
 
 
-def _seed(harness: Harness, context: LaunchContext) -> Launch:
-    """Ask the harness how to start, and write what it wants to find at its start."""
+def make_seeds(harness: Harness, context: LaunchContext) -> Launch:
+    """Ask a harness how to start an agent, and write what that wants to find at its start.
+
+    Args:
+        harness: what it runs on.
+        context: the agent's.
+
+    Raises:
+        HerdrError: it cannot be told what to do, or a file cannot be written.
+    """
     # Two that start at once add to one file of their profile: the last would take the other's trust away.
     with _SEEDING[context.profile_dir]:
         start = harness.launch(context)
