@@ -24,6 +24,7 @@ from herdr.repo.takeover import pin
 from herdr.runtime.processes import mark
 from herdr.scoring.evaluator import Definition, define, register
 from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
+from herdr.scoring.set_up import command_for, what_it_reads
 from herdr.store.columns import MeasurementChanges, ProjectChanges
 from herdr.store.connection import Store, open_store, transaction
 from herdr.store.queries import project_at, score_under
@@ -140,6 +141,8 @@ class _Registration:
         what = "the head" if head is not None else "the baseline"
         tell(f"measuring {what}, {measured[:10]}: {' '.join(self.config.evaluate)}")
         score = measure_now(self.home, self.own, self.config, self.definition, measured, self.commit, environ)
+        if score.setup_seconds is not None:
+            tell(f"[setup] took {score.setup_seconds:.1f} s; it runs in each worktree, and for each scoring")
         self._write(head, measured, score)
         return score.metrics
 
@@ -239,6 +242,7 @@ def measure_now(
     # With the pid, so that what a killed one left can be told from what goes on.
     name = f"init-{os.getpid()}-{secrets.token_hex(4)}"
     folder = home.root / "evaluations" / name
+    env = evaluator_environment(os.environ | dict(environ), config.evaluate_env)
     job = Job(
         own=own,
         commit=commit,
@@ -249,8 +253,10 @@ def measure_now(
         metrics=[metric for metric, _ in definition.metrics],
         link=definition.link,
         shared=definition.shared,
+        setup=command_for(config.setup, definition.setup, env, mark(home, name)),
+        setup_reads=what_it_reads(config.setup, own.root, definition.setup),
         timeout=config.evaluate_timeout,
-        env=evaluator_environment(os.environ | dict(environ), config.evaluate_env),
+        env=env,
         folder=folder,
         mark=mark(home, name),
     )

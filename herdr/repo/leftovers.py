@@ -73,6 +73,20 @@ def is_dirty(place: Isolated, own: OwnRepository, head: str | None, exclude: Seq
         return staging.tree() is not None
 
 
+def uncommitted(place: Isolated, own: OwnRepository, head: str, exclude: Sequence[str] = ()) -> list[str]:
+    """The paths of the uncommitted work in a worktree.
+
+    Args:
+        place: the run's folder.
+        own: the project's repository of herdr's own.
+        head: the commit that the worktree stands on.
+        exclude: what is in the worktree but not the agent's work, relative to it.
+    """
+    with _staging(place, own, head, exclude) as staging:
+        tree = staging.tree()
+        return own.run("diff-tree", "-r", "--name-only", "-z", head, tree).fields if tree is not None else []
+
+
 def commit_leftovers(
     place: Isolated, own: OwnRepository, message: str, *, head: str | None, exclude: Sequence[str] = ()
 ) -> Leftovers:

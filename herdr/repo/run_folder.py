@@ -165,6 +165,16 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
             return "it has uncommitted work"
         return None
 
+    def uncommitted(self) -> list[str]:
+        """The paths of the uncommitted work in it; none where its HEAD is a commit that herdr does not have.
+
+        Raises:
+            NotOursError: it is not the worktree that herdr made.
+        """
+        self.check()
+        head = self._head(read_refs(self.place), self._mine())
+        return leftovers.uncommitted(self.place, self.own, head, self.link) if head is not None else []
+
     def remove(self) -> None:
         """Delete the worktree and its repository, as one.
 

@@ -20,13 +20,14 @@ from herdr.files import Folder, NotPlainError
 from herdr.repo.files import delete_entry
 from herdr.repo.furnish import furnish
 from herdr.repo.isolated import Isolated, create, finish
-from herdr.repo.overlay import overlay
+from herdr.repo.overlay import overlay, touched
 from herdr.repo.own import OwnRepository
 from herdr.runtime.command import run_marked
 from herdr.runtime.ending import end_tree_in_thread
-from herdr.scoring.contents import compare
+from herdr.scoring.contents import EvaluatorDiffersError, compare
 from herdr.scoring.metrics import BadMetricsError, read_metrics
 from herdr.scoring.output import Capture
+from herdr.scoring.set_up import Command, SetUpError, set_up
 
 #: What an evaluate command may see of the daemon's environment; anything else only by `evaluate_env`.
 PASSED_ON = ("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
@@ -34,6 +35,8 @@ METRICS_FILE = "metrics.json"
 #: Bytes that the metrics file may hold, and characters that are shown of an error.
 METRICS_LIMIT = 1024 * 1024
 ERROR_LIMIT = 600
+#: Files that an error names.
+NAMED = 3
 #: What ends the name of an attempt's folder, and what begins that of one which is to go.
 ATTEMPT, GONE = re.compile(r"[0-9a-f]{8}"), "gone-"
 #: How often the removal of a folder is tried, into which somebody may be writing.
@@ -49,7 +52,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         evaluator_commit: where the evaluator's files come from.
         protected: the patterns of these.
         contents: what each of them holds, see `scoring.contents`.
+        base: what the candidate started from, and so has changed; None: the evaluator's commit.
         argv: the evaluate command.
+        setup: makes the worktree ready before it; None where there is nothing to do.
+        setup_reads: gitignore patterns of what that reads.
         metrics: the names of the metrics that it has to give.
         link: the paths that are linked.
         shared: those of them that are meant to be written to.
@@ -65,7 +71,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     evaluator_commit: str
     protected: Sequence[str]
     contents: Mapping[str, str]
+    base: str | None = None
     argv: Sequence[str]
+    setup: Command | None = None
+    setup_reads: Sequence[str] = ()
     metrics: Sequence[str]
     link: Sequence[str]
     shared: Sequence[str] = ()
@@ -92,11 +101,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoringResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scoring gave; `error` is None when every metric is there and finite."""
+    """What a scoring gave; `error` is None when every metric is there and finite.
+
+    Attributes:
+        metrics: each by its name.
+        error: why they are not all there.
+        seconds: how long the evaluate command took.
+        setup_seconds: how long the set-up before it took; None where there was none.
+    """
 
     metrics: dict[str, float]
     error: str | None
     seconds: float
+    setup_seconds: float | None = None
 
 
 def evaluator_environment(environ: Mapping[str, str], named: Sequence[str]) -> dict[str, str]:
@@ -137,6 +154,7 @@ async def measure(
         elsewhere: asks plugins that score on other machines; None from it means that none of them takes the job.
 
     Raises:
+        SetUpError: the set-up failed, and not because of what the candidate changed.
         HerdrError: the worktree could not be made; that is not the candidate's fault.
     """
     await end_tree_in_thread(job.mark, grace=0)
@@ -158,7 +176,34 @@ async def _score(job: Job, elsewhere: Callable[[], Awaitable[ScoringResult | Non
     except RefusedError as error:
         # The candidate brought something of its own where a link goes: nobody else's fault.
         return ScoringResult(metrics={}, error=error.message, seconds=0.0)
-    return await elsewhere() or await run_command(job)
+    if job.setup is None:
+        return await elsewhere() or await run_command(job)
+    ready = await _set_up(job, job.setup)
+    if isinstance(ready, str):
+        return ScoringResult(metrics={}, error=ready, seconds=0.0)
+    score = await elsewhere() or await run_command(job)
+    return msgspec.structs.replace(score, setup_seconds=ready)
+
+
+async def _set_up(job: Job, command: Command) -> float | str:
+    """Make the worktree ready; gives the seconds, or what failed by the candidate's own doing.
+
+    Raises:
+        SetUpError: it failed, and the candidate has changed nothing of what it reads.
+    """
+    try:
+        seconds = await set_up(command, job.worktree)
+        # It runs the candidate's code, so it may have changed what scores the candidate.
+        await anyio.to_thread.run_sync(compare, job.worktree, job.contents)
+    except SetUpError as error:
+        base = job.base or job.evaluator_commit
+        changed = await anyio.to_thread.run_sync(touched, job.own, base, job.commit, job.setup_reads)
+        if not changed:
+            raise
+        return f"{error.message} (the candidate changed {', '.join(changed[:NAMED])})"
+    except EvaluatorDiffersError as error:
+        return f"after the set-up, {error.message}"
+    return seconds
 
 
 def clear_earlier(job: Job) -> None:

@@ -12,10 +12,13 @@ from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work
 from herdr.daemon.io.delivery import close_messages
 from herdr.daemon.runs.launcher import Launched, StartFailedError, context_for, enter_agent, launch
-from herdr.daemon.runs.post_mortem import PostMortem
+from herdr.daemon.runs.post_mortem import SCREEN_FILE, PostMortem
 from herdr.daemon.runs.supervisor import Ending, Supervisor
+from herdr.errors import HerdrError
+from herdr.home import atomic_write
 from herdr.runtime.api import Place
 from herdr.runtime.launchfile import revoke_launch
+from herdr.scoring.set_up import SetUpError
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Comment, Run, find, get
 from herdr.times import parse_timestamp
@@ -73,17 +76,22 @@ async def watch_one(
     return get(app.store, Agent, launched.agent.id), ending, launched
 
 
-def no_worktree(app: AppContext, fleet: Fleet, work: Work, why: str) -> None:
+def no_worktree(app: AppContext, fleet: Fleet, work: Work, error: HerdrError) -> None:
     """Enter an agent that could not even be launched, because there was no place to work in.
 
     Args:
         app: the daemon.
         fleet: the project.
         work: the run or the sweep.
-        why: what stood in the way, for a person.
+        error: what stood in the way; `herdr logs` shows what a set-up printed.
     """
     agent = enter_agent(app, fleet, work, secrets.token_hex(16))
-    close_agent(app, agent, Ending(launched=False, cause="config", detail=why), PostMortem(), failed=True)
+    if isinstance(error, SetUpError) and error.output:
+        folder = app.home.agent_dir(agent.id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic_write(folder / SCREEN_FILE, error.output)
+    ending = Ending(launched=False, cause="config", detail=error.message)
+    close_agent(app, agent, ending, PostMortem(), failed=True)
 
 
 def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: PostMortem) -> bool:

@@ -19,6 +19,7 @@ from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work, base_enviro
 from herdr.daemon.runs.briefing import compose_brief
 from herdr.daemon.runs.environment import agent_environment
 from herdr.daemon.runs.folders import folder_of_run, folder_of_sweep
+from herdr.daemon.runs.readiness import make_ready
 from herdr.errors import HerdrError
 from herdr.files import Folder
 from herdr.harness.seeds import write_seeds
@@ -102,6 +103,7 @@ async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
     """
     folder = folder_of_run(app, fleet, run)
     await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
+    await make_ready(app, fleet, run, folder)
     with app.transaction() as store:
         Run.update(store, run.id, worktree=str(folder.place.worktree), branch=folder.branch, actor=ACTOR)
     return get(app.store, Run, run.id)
@@ -122,6 +124,7 @@ async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
     folder = msgspec.structs.replace(folder_of_sweep(app, fleet, sweep), base=base.commit_sha)
     await anyio.to_thread.run_sync(folder.remove)
     await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
+    await make_ready(app, fleet, sweep, folder)
     with app.transaction() as store:
         Sweep.update(store, sweep.id, worktree=str(folder.place.worktree), base_id=base.id, actor=ACTOR)
     return get(app.store, Sweep, sweep.id)

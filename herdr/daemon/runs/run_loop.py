@@ -86,7 +86,7 @@ async def _prepared(app: AppContext, fleet: Fleet, run: Run) -> bool:
         raise
     except HerdrError as error:
         # No agent without a verified worktree: this start has failed, and the next is tried after a pause.
-        no_worktree(app, fleet, run, error.message)
+        no_worktree(app, fleet, run, error)
         if not start_again(app, run):
             _end_run(app, run, run_outcome(RunFacts(start_failed=True)), detail=error.message)
             return False

@@ -54,7 +54,7 @@ async def _prepared(app: AppContext, fleet: Fleet, sweep: Sweep) -> bool:
     except StoreError:
         raise
     except HerdrError as error:
-        no_worktree(app, fleet, sweep, error.message)
+        no_worktree(app, fleet, sweep, error)
         if not start_again(app, sweep):
             _end(app, sweep, "failed", error.message)
             return False

@@ -17,7 +17,8 @@ from herdr.runtime.processes import mark
 from herdr.scoring.contents import EvaluatorDiffersError
 from herdr.scoring.evaluator import Definition, complete, read_definition
 from herdr.scoring.measure import Job, ScoringResult, evaluator_environment, measure
-from herdr.store.rows import Candidate, Comment, Evaluator, Measurement, fetch, get
+from herdr.scoring.set_up import command_for, what_it_reads
+from herdr.store.rows import Candidate, Comment, Evaluator, Measurement, Run, fetch, get, get_or_none
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -192,6 +193,9 @@ def job_for(
         evaluator: by what.
         definition: what that is.
     """
+    settings, env = fleet.config.setup, evaluator_environment(base_environment(), fleet.config.evaluate_env)
+    own = mark(app.home, f"evaluation-{row.id}")
+    run = get_or_none(app.store, Run, candidate.run_id)
     return Job(
         own=fleet.own,
         commit=candidate.commit_sha,
@@ -202,10 +206,13 @@ def job_for(
         metrics=[name for name, _ in definition.metrics],
         link=definition.link,
         shared=definition.shared,
+        base=get(app.store, Candidate, run.base_id).commit_sha if run is not None else None,
+        setup=command_for(settings, definition.setup, env, own),
+        setup_reads=what_it_reads(settings, fleet.root, definition.setup),
         timeout=fleet.config.evaluate_timeout,
-        env=evaluator_environment(base_environment(), fleet.config.evaluate_env),
+        env=env,
         folder=app.home.evaluation_dir(row.id),
-        mark=mark(app.home, f"evaluation-{row.id}"),
+        mark=own,
     )
 
 
