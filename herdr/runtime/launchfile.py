@@ -14,7 +14,7 @@ import msgspec
 from herdr.errors import HerdrError, RefusedError
 from herdr.home import atomic_write, disk_error
 from herdr.runtime import wrapper
-from herdr.runtime.api import AgentProcess, Exit, LaunchRequest
+from herdr.runtime.api import AgentProcess, Exit, LaunchRequest, Process
 from herdr.runtime.wrapper import boot_id
 
 LAUNCH, TAKEN, REVOKED = "launch.json", "launch.taken", "launch.revoked"
@@ -25,6 +25,19 @@ WRAPPER = (sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__)
 LOOK = 0.01
 
 T = TypeVar("T")
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a wrapper comes from.
+
+    Attributes:
+        boot: the boot in which it ran, see `wrapper.boot_id`.
+        parent: what had started it: the tmux server, or the daemon for one without a terminal. None when it was
+            gone by then, and where the system does not say when a process started.
+    """
+
+    boot: str
+    parent: Process | None = None
 
 
 class _PidFile(AgentProcess, frozen=True, kw_only=True):
@@ -86,6 +99,11 @@ def read_process(state_dir: Path) -> AgentProcess | None:
     if found is None or found.boot != boot_id():
         return None
     return AgentProcess(wrapper=found.wrapper, child=found.child)
+
+
+def read_origin(state_dir: Path) -> Origin | None:
+    """Where the agent's wrapper comes from, as it recorded it, also after a reboot; None before that."""
+    return _read(state_dir / "pid.json", Origin)
 
 
 async def wait_started(state_dir: Path, timeout: float) -> AgentProcess | None:

@@ -260,12 +260,14 @@ def run(agent: str, directory: str) -> int:
 
 
 def processes(child: Child) -> dict[str, Any]:
-    """What `pid.json` holds: this process and the harness's, each with its start time, and which boot it was."""
-    own = os.getpid()
+    """What `pid.json` holds: this process, the harness's and what started us, and which boot it was."""
+    own, parent = os.getpid(), os.getppid()
+    begin = start_time(parent) if parent > 1 else None
     return {
         "boot": boot_id(),
         "wrapper": {"pid": own, "started": start_time(own) or time.time()},
         "child": {"pid": child.pid, "started": child.started},
+        "parent": None if begin is None else {"pid": parent, "started": begin},
     }
 
 
