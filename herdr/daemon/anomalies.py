@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import anyio.to_thread
 
+from herdr.contract.words import AnomalyKind
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.repo.git import run_git
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Run, fetch, get
 from herdr.times import timestamp_at
 
-Kind = Literal["failed_run", "failed_start", "no_change", "idle_queue", "silent_agent"]
-
 
 def report(
-    store: Store, project_id: int, kind: Kind, target: tuple[str, int], detail: str, *, incident: bool
+    store: Store, project_id: int, kind: AnomalyKind, target: tuple[str, int], detail: str, *, incident: bool
 ) -> None:
     """Write an anomaly down; the same one again changes nothing.
 
