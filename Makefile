@@ -27,7 +27,7 @@ unit: .venv/dev
 	@$(PYTEST) -q -n $(WORKERS) --dist worksteal
 
 # What most changes break, in less than a minute on two cores: the rules, the configuration, the store, operations,
-# harnesses, the protocol and the pages. Left out is what waits for git, tmux, daemons and whole commands.
+# harnesses, the protocol and the pages. Left out is what waits for tmux, daemons, the network and whole commands.
 QUICK := tests/test_promises.py tests/test_references.py tests/cli/test_docs.py tests/campaign tests/commandline \
     tests/config tests/harness tests/ops tests/polyresearch/protocol tests/store tests/trunk
 quick: .venv/dev

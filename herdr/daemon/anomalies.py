@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
+from herdr.contract.words import AnomalyKind
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.repo.isolated import Isolated
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, fetch
 from herdr.times import timestamp_at
 
-Kind = Literal["failed_run", "failed_start", "no_change", "idle_queue", "silent_agent"]
-
 
 def report(
-    store: Store, project_id: int, kind: Kind, target: tuple[str, int], detail: str, *, incident: bool
+    store: Store, project_id: int, kind: AnomalyKind, target: tuple[str, int], detail: str, *, incident: bool
 ) -> None:
     """Write an anomaly down; the same one again changes nothing.
 

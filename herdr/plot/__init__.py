@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .across import Over
-from .points import Direction, Point
+from .points import Point
 from .svg import svg_plot
 from .text import text_plot
 
-__all__ = ["Direction", "Over", "Point", "svg_plot", "text_plot"]
+__all__ = ["Over", "Point", "svg_plot", "text_plot"]

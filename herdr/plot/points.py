@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
-Direction = Literal["lower", "higher"]
+from herdr.contract.words import Direction
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 from string import Template
 
+from herdr.contract.words import Direction
+
 from .across import Over, Scale, across, scale_of
 from .points import (
     MARKS,
-    Direction,
     Point,
     baseline_of,
     best_so_far,

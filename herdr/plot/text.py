@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from herdr.contract.words import Direction
+
 from .across import Over, Scale, across, scale_of
-from .points import Direction, Point, baseline_of, best_so_far, headline, mark_of, number_text, used_marks
+from .points import Point, baseline_of, best_so_far, headline, mark_of, number_text, used_marks
 
 #: Columns that a label below the axis takes.
 LABEL = {"candidates": 1, "time": 9, "tokens": 8}
