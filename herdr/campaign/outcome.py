@@ -13,10 +13,16 @@ from herdr.contract.words import IdeaStatus, RunEnd, RunState
 START_SECONDS = 120.0
 #: The first start of a run and the two times that it is started again.
 MAX_STARTS = 3
+#: From so many agents of a run in a row whose wrapper alone was killed, each is a failed start.
+KILLED_IN_A_ROW = 3
 
 
 class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known when an agent has ended; `tokens` is None where its harness does not count them."""
+    """What is known when an agent has ended; `tokens` is None where its harness does not count them.
+
+    `killed` is how many agents of the run in a row, this one included, ended because their wrapper alone was
+    killed: their tmux server and their machine lived on. `lost` means that those went away.
+    """
 
     launched: bool = True
     seconds: float = 0.0
@@ -26,6 +32,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     cancelled: bool = False
     lost: bool = False
+    killed: int = 0
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +41,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     `exit_status` and `exit_signal` are the agent's own doing: both are None when herdr ended it, for example
     because it was idle with its work done. `failure` names the cause of a turn that failed for good. `commits`
     are the worker's, without the `recovered` one that herdr made. `lost` means that its tmux server or its
-    machine went away, `stopped` that the campaign ended while it ran.
+    machine went away, or its wrapper was killed, `stopped` that the campaign ended while it ran. `folder_lost`
+    says what was found in the place of its folder, `ending_failed` what could not be done after its agent's end.
     """
 
     commits: int = 0
@@ -49,6 +57,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     cancelled: bool = False
     stopped: bool = False
     lost: bool = False
+    folder_lost: str = ""
+    ending_failed: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +75,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def failed_start(facts: StartFacts) -> bool:
     """Whether an agent never really started (`docs/ideas-seeds-runs.md`, "Runs")."""
-    if facts.timed_out or facts.cancelled or facts.lost:
+    if facts.timed_out or facts.cancelled:
+        return False
+    if facts.killed:
+        return facts.killed >= KILLED_IN_A_ROW
+    if facts.lost:
         return False
     if not facts.launched:
         return True
@@ -115,10 +129,14 @@ def _stopped(facts: RunFacts) -> Outcome | None:
         return Outcome(state="cancelled", end="cancelled", detail="cancelled", counts=False)
     if facts.stopped:
         return Outcome(state="cancelled", end="stopped", detail="the campaign stopped first", counts=False)
+    if facts.folder_lost:
+        return _failed("folder_lost", facts.folder_lost)
+    if facts.ending_failed and not facts.lost:
+        return _failed("ending_failed", facts.ending_failed)
     if facts.timed_out:
         return Outcome(state="timed_out", end="timed_out", detail="ran until its timeout")
     if facts.lost:
-        detail = "its tmux server or its machine went away"
+        detail = "its tmux server or its machine went away, or its wrapper was killed"
         return Outcome(state="queued", end=None, detail=detail, counts=False)
     return None
 

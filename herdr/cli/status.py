@@ -19,10 +19,14 @@ from herdr.printing.values import ago, counts, number, percent, several, size_of
 
 
 class DaemonFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the daemon runs, its process, and where it lives."""
+    """Whether the daemon runs, its process, and where it lives.
+
+    `stalled` is for how many seconds one that runs has shown no sign of life; null while it works.
+    """
 
     running: bool
     pid: int | None
+    stalled: float | None = None
     home: str
     log: str
 
@@ -47,17 +51,28 @@ def status(project: str | None, as_json: bool) -> None:
         return
     running = f"runs (pid {daemon.pid})" if daemon.running else "is not running: herdr up"
     click.echo(f"daemon {running}")
+    if daemon.stalled is not None:
+        click.echo(
+            f"  it has not worked any more for {daemon.stalled / 60:.0f} minutes, and starts nothing:"
+            f" herdr down && herdr up -d    (its log: {daemon.log})"
+        )
     for one in projects:
         _print_project(one)
 
 
 def _daemon(*, answered: bool) -> DaemonFacts:
     """Whether the daemon runs; one that has answered an agent's request does."""
-    from herdr.daemon.lock import daemon_pid
+    from herdr.daemon.lock import daemon_pid, stalled
 
     home = Home.from_environ(os.environ)
     pid = daemon_pid(home)
-    return DaemonFacts(running=answered or pid is not None, pid=pid, home=str(home.root), log=str(home.log))
+    return DaemonFacts(
+        running=answered or pid is not None,
+        pid=pid,
+        stalled=stalled(home),
+        home=str(home.root),
+        log=str(home.log),
+    )
 
 
 def _print_project(one: StatusSnapshot) -> None:

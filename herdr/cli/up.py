@@ -27,7 +27,7 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
     attaches when the fleet is in tmux; with runtime = "subprocess" there is nothing to attach to.
     """
     from herdr.control.daemon import DAEMON, is_running, start_daemon
-    from herdr.daemon.lock import DaemonRunningError, daemon_pid
+    from herdr.daemon.lock import DaemonRunningError, daemon_pid, stalled
     from herdr.mux.server import check_tmux
 
     home = home_for_people("up")
@@ -47,6 +47,11 @@ def up(path: str | None, detach: bool, foreground: bool) -> None:
         sys.stdout.flush()
         os.execv(DAEMON[0], DAEMON)  # noqa: S606 - the service manager watches this very process
     pid = daemon_pid(home)
+    if pid is not None and (silent := stalled(home)) is not None:
+        raise HerdrError(
+            f"the daemon (pid {pid}) has not worked any more for {silent / 60:.0f} minutes, and starts nothing",
+            fix=f"herdr down && herdr up    (its log: {home.log})",
+        )
     if pid is not None:
         click.echo(f"the daemon is already running (pid {pid})")
     else:

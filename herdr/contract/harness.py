@@ -13,6 +13,7 @@ AgentState = Literal["starting", "idle", "busy", "blocked", "failed_turn", "ende
 Cause = Literal[
     "not_found", "exited", "auth", "quota", "rate_limited", "overloaded", "unreachable", "model", "context",
     "permission", "trust", "onboarding", "api_key", "hooks", "update", "draft", "config", "crashed", "unknown",
+    "folder", "name_taken", "killed",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ LinkKind = Literal["after", "supersedes"]
 RunState = Literal["queued", "running", "succeeded", "failed", "timed_out", "cancelled"]
 RunEnd = Literal[
     "finished", "finding_only", "no_commits", "recovered_only", "start_failed", "timed_out", "cancelled",
-    "process_error", "blocked", "refused", "stopped",
+    "process_error", "blocked", "refused", "stopped", "folder_lost", "ending_failed",
 ]  # fmt: skip
 
 SweepRole = Literal["research", "watchdog"]

@@ -73,6 +73,10 @@ class AppContext:
         self.taking_in = anyio.Lock()
         #: Set when the agents are to be ended before the daemon stops.
         self.ending = False
+        #: Set when the daemon was told to stop, with or without its agents.
+        self.stopping = False
+        #: When the scheduler has last looked at all projects, by the monotonic clock.
+        self.passed_at = time.monotonic()
 
     def project(self, project_id: int) -> Project:
         """The project's row as it is now."""

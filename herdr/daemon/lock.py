@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from herdr.errors import HerdrError
@@ -17,6 +18,8 @@ from herdr.locking import open_lock, take_lock
 KEEP_AGENTS = signal.SIGTERM
 #: End every agent, give its run back to the queue, and stop.
 KILL_AGENTS = signal.SIGUSR2
+#: Seconds without a sign of life after which a daemon is said not to work any more; one comes every ten seconds.
+STALLED = 120.0
 
 
 class DaemonRunningError(HerdrError):
@@ -58,6 +61,31 @@ def daemon_pid(home: Home) -> int | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def beat(home: Home) -> None:
+    """Show that the daemon still works: by the time of its lock file, which costs nothing to look at.
+
+    Args:
+        home: the home that it holds.
+    """
+    with suppress(OSError):
+        os.utime(home.lock)
+
+
+def stalled(home: Home) -> float | None:
+    """For how many seconds the daemon of a home has not worked any more; None while it does, or none runs.
+
+    Args:
+        home: the home.
+    """
+    if daemon_pid(home) is None:
+        return None
+    try:
+        silent = time.time() - home.lock.stat().st_mtime
+    except OSError:
+        return None
+    return silent if silent > STALLED else None
 
 
 def _open(path: Path) -> int:

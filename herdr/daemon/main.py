@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import logging
 import os
 import signal
 import sys
+import threading
+import time
+from functools import partial
 
 import anyio
 import anyio.abc
+import anyio.to_thread
 
 from herdr import __version__
 from herdr.daemon.app_context import ACTOR, AppContext, log
@@ -18,7 +24,7 @@ from herdr.daemon.io.collecting import Collecting
 from herdr.daemon.io.mailbox import Mailboxes
 from herdr.daemon.io.outbox import Outbox
 from herdr.daemon.io.steering import Steering
-from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, daemon_lock
+from herdr.daemon.lock import KEEP_AGENTS, KILL_AGENTS, beat, daemon_lock
 from herdr.daemon.runs.launcher import write_shim
 from herdr.daemon.scheduling.scheduler import Scheduler
 from herdr.daemon.scheduling.spending import Spending
@@ -33,6 +39,10 @@ from herdr.store.queries import count_live_agents
 
 #: Seconds that agents have to end when the daemon was told to end them.
 END_LIMIT = 30.0
+#: Seconds between signs of life, and since the scheduler's last pass after which there are none.
+BEAT, BEAT_LIMIT = 10.0, 60.0
+#: Seconds from being told to stop, in which way, until the process leaves whatever it still waits for.
+LEAVE_AFTER = {KEEP_AGENTS: 15.0, KILL_AGENTS: END_LIMIT + 15.0, signal.SIGINT: 15.0}
 
 
 def main() -> int:
@@ -82,6 +92,7 @@ async def _run(app: AppContext) -> None:
                 Mailboxes(app, tasks).run,
                 Collecting(app).run,
                 Outbox(app.store, app.host, app.changes).run,
+                partial(_beat, app),
             ):
                 tasks.start_soon(part)
             await take_in(app)
@@ -105,13 +116,23 @@ def give_back(store: Store) -> None:
     )
 
 
+async def _beat(app: AppContext) -> None:
+    """Show that the daemon works: its loop turns, threads can be had, and the scheduler makes its passes."""
+    while True:
+        if time.monotonic() - app.passed_at < BEAT_LIMIT:
+            await anyio.to_thread.run_sync(beat, app.home)
+        await anyio.sleep(BEAT)
+
+
 async def _signals(
     app: AppContext, tasks: anyio.abc.TaskGroup, *, task_status: anyio.abc.TaskStatus[None]
 ) -> None:
-    with anyio.open_signal_receiver(KEEP_AGENTS, KILL_AGENTS, signal.SIGINT) as received:
+    with anyio.open_signal_receiver(*LEAVE_AFTER) as received:
+        leave_in_time()
         task_status.started()
         async for number in received:
             log.info("stopping: %s", signal.Signals(number).name)
+            app.stopping = True
             if number == KILL_AGENTS:
                 app.ending = True
                 app.changes.notify()
@@ -120,6 +141,28 @@ async def _signals(
                         await app.changes.wait(0.2)
             tasks.cancel_scope.cancel()
             return
+
+
+def leave_in_time() -> None:
+    """See to it that the process ends some seconds after it is told to, whatever it still waits for.
+
+    All that it knows is in the store, so the next daemon goes on as after a `kill -9`.
+    """
+
+    def told(number: int, _: object) -> None:
+        timer = threading.Timer(LEAVE_AFTER[signal.Signals(number)], leave)
+        timer.daemon = True
+        timer.start()
+
+    def leave() -> None:
+        log.error("something did not end in time; what each thread does stands here")
+        with contextlib.suppress(OSError, ValueError):
+            faulthandler.dump_traceback(logging.getLogger().handlers[0].stream)  # type: ignore[attr-defined]
+        os._exit(0)
+
+    for number in LEAVE_AFTER:
+        # The loop learns of signals by a file descriptor, so it still gets them.
+        signal.signal(number, told)
 
 
 def _log_to(home: Home) -> None:

@@ -247,6 +247,9 @@ class _Staging:
         content = read_file(self._place.admin / "index", limit=INDEX_LIMIT)
         if content is not None and self._head is not None:
             self._index.write_bytes(content)
+            # By its time git knows which entries are too young to tell a changed file of the same size from.
+            made = os.lstat(self._place.admin / "index").st_mtime_ns
+            os.utime(self._index, ns=(made, made))
             try:
                 names = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", self._head)
                 staged = self._run(*names).fields

@@ -312,7 +312,7 @@ class _Seen:
 
 def _in_thread(evidence: Callable[[], bool | None]) -> Callable[[], Awaitable[bool | None]]:
     async def ask() -> bool | None:
-        return await anyio.to_thread.run_sync(evidence)
+        return await anyio.to_thread.run_sync(evidence, abandon_on_cancel=True)
 
     return ask
 

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herdr.campaign.circuit_breaker import FAILED_STARTS, WINDOW, held_until
+from herdr.campaign.circuit_breaker import (
+    FAILED_STARTS,
+    OF_THE_HARNESS,
+    OF_THE_PROJECT,
+    OF_THE_RUN,
+    WINDOW,
+    held_until,
+)
+from herdr.contract.harness import Cause
 
 MINUTE = 60.0
 CASES = {
@@ -40,3 +50,9 @@ def test_a_hold_is_three_recent_failures_and_ends_when_it_says(failed: list[int]
     if until is not None:
         assert now < until <= now + WINDOW
         assert held_until(past, now=until) is None
+
+
+def test_every_cause_of_a_failed_start_holds_up_what_it_is_the_cause_of() -> None:
+    assert {"exited", "crashed", "config", "unknown"} == OF_THE_PROJECT
+    assert {"folder", "name_taken", "killed"} == OF_THE_RUN
+    assert sorted([*OF_THE_PROJECT, *OF_THE_RUN, *OF_THE_HARNESS]) == sorted(get_args(Cause))

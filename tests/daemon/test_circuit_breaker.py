@@ -96,3 +96,29 @@ def test_a_comment_makes_it_a_real_start(campaign: Campaign) -> None:
     assert campaign.value("SELECT count(*) FROM agents WHERE run_id = 1") == 1
     assert campaign.value("SELECT end_cause FROM runs WHERE id = 1") == "process_error"
     assert campaign.value("SELECT failed_starts FROM runs WHERE id = 1") == 0
+
+
+def test_a_harness_that_is_missing_holds_up_only_what_runs_on_it(campaign: Campaign) -> None:
+    campaign.configure(slots=1, more='\n[harness.ghost]\ninteractive = ["/nowhere/ghost", "{brief}"]\n')
+    campaign.register()
+    ghost = campaign.idea("haunted", "commit number=2 two", harness="ghost", priority=0)
+    campaign.idea("fine", "commit number=2 two", harness="scripted")
+    campaign.up()
+    campaign.settled(2)
+    causes = campaign.rows("SELECT DISTINCT cause FROM agents WHERE failed_start = 1")
+    assert [row[0] for row in causes] == ["not_found"]
+    assert campaign.value(HELD) is None
+    assert campaign.verdicts() == [("two", "keep", "gain")]
+    body = campaign.value("SELECT body FROM comments WHERE kind = 'escalation'")
+    assert "No agent is launched for numbers on ghost: 3 starts failed" in body
+    assert "Then: piloop resume numbers" in body
+    campaign.kill()
+    campaign.up()
+    campaign.wait("SELECT count(*) = 2 FROM events WHERE kind = 'daemon.started'")
+    # Its second attempt waits, and nobody is told twice.
+    other = campaign.idea("later", "commit number=3 three", harness="scripted")
+    campaign.wait("SELECT 1 FROM runs WHERE idea_id = ? AND settled_at NOT NULL", other)
+    assert campaign.status(ghost) == "ready"
+    assert campaign.value(ESCALATIONS) == 1
+    campaign.ask(ResumeProject())
+    campaign.wait("SELECT count(*) >= 4 FROM agents WHERE harness = 'ghost'")

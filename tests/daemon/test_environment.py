@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from herdr.api import HarnessBase, Launch, LaunchContext, Seed
 from herdr.daemon.runs.environment import agent_environment
-from herdr.daemon.runs.launcher import make_seeds
 
 from .conftest import Campaign
 
@@ -79,29 +75,3 @@ def test_git_does_not_climb_from_a_worktree_without_its_git_file(unregistered: C
     assert holding == {"HERDR_CHECKOUT", "GIT_CEILING_DIRECTORIES"}
     after = subprocess.run(["git", "status", "--porcelain=2", "--branch"], cwd=campaign.root, capture_output=True)
     assert after.stdout == before.stdout
-
-
-class Adding(HarnessBase):
-    """Adds a line to a file of its profile, which all its agents share."""
-
-    name = "adding"
-
-    def launch(self, context: LaunchContext) -> Launch:
-        file = context.profile_dir / "trusted"
-        before = file.read_text() if file.exists() else ""
-        time.sleep(0.1)
-        seed = Seed(path=file, content=f"{before}{context.cwd.name}\n")
-        return Launch(argv=("true",), seeds=(seed,), prompt_in_argv=True)
-
-
-def test_starts_at_the_same_moment_keep_what_the_other_added(tmp_path: Path) -> None:
-    def context(name: str) -> LaunchContext:
-        return LaunchContext(
-            agent="worker#1", role="worker", cwd=tmp_path / name, repo_root=tmp_path, state_dir=tmp_path,
-            profile_dir=tmp_path, brief=tmp_path / "brief.md", prompt="read it", model=None, session_id="s",
-        )  # fmt: skip
-
-    names = ["one", "two", "three"]
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda name: make_seeds(Adding(), context(name)), names))
-    assert sorted((tmp_path / "trusted").read_text().split()) == sorted(names)

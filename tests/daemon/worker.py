@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -65,7 +66,9 @@ def message(_: str) -> None:
 def first_start(words: str) -> None:
     """Do the rest of the line only on the first so many starts of the run: `1 exit 3`."""
     count, _, rest = words.partition(" ")
-    mark = Path(".herdr/starts")
+    assert LOG is not None
+    # Beside the log: a run has one folder, and what an agent leaves in `.herdr/` is not there at the next start.
+    mark = LOG.with_name(f"starts-{Path.cwd().name}")
     starts = int(mark.read_text()) if mark.exists() else 0
     mark.write_text(str(starts + 1))
     if starts < int(count):
@@ -100,12 +103,20 @@ def spawn(words: str) -> None:
 
 
 def shell(words: str) -> None:
-    """Run a shell's command line."""
-    subprocess.run(["sh", "-c", words], check=True)
+    """Run a shell's command line, whatever comes of it."""
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
+    note(f"sh {done.returncode} {done.stdout.strip()} {done.stderr.strip()}".replace("\n", " / "))
+
+
+def kill_wrapper(_: str) -> None:
+    """Do to the process that started this one what nobody should."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1000)
 
 
 COMMANDS: dict[str, Callable[[str], None]] = {
     "sh": shell,
+    "killwrapper": kill_wrapper,
     "commit": commit,
     "add": add,
     "write": write,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from herdr.cli.checks import Results, always, error, ok, warning
 from herdr.contract.facts import DoctorCheck, DoctorResult
-from herdr.daemon.lock import daemon_pid
+from herdr.daemon.lock import daemon_pid, stalled
 from herdr.home import DEFAULT_SOCKET, Home, disk_error
 from herdr.printing.values import size_of
 from herdr.store.connection import open_store
@@ -164,6 +164,11 @@ def daemon(home: Home) -> Results:
         ).fetchone()
     finally:
         store.close()
+    if (silent := stalled(home)) is not None:
+        return error(
+            f"the daemon (pid {pid}) has not worked any more for {silent / 60:.0f} minutes, and starts nothing",
+            f"herdr down && herdr up -d    (its log: {home.log})",
+        )
     if count:
         return warning(
             f"{count} failures in the last hour, such as {last}", f"herdr logs tells more, and {home.log} all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from itertools import takewhile
 
 import anyio.to_thread
 
@@ -76,7 +77,9 @@ async def watch_one(
     return get(app.store, Agent, launched.agent.id), ending, launched
 
 
-def no_worktree(app: AppContext, fleet: Fleet, work: Work, error: HerdrError) -> None:
+def no_worktree(
+    app: AppContext, fleet: Fleet, work: Work, error: HerdrError, cause: Cause = "config"
+) -> None:
     """Enter an agent that could not even be launched, because there was no place to work in.
 
     Args:
@@ -84,13 +87,14 @@ def no_worktree(app: AppContext, fleet: Fleet, work: Work, error: HerdrError) ->
         fleet: the project.
         work: the run or the sweep.
         error: what stood in the way; `herdr logs` shows what a set-up printed.
+        cause: the same in one word.
     """
     agent = enter_agent(app, fleet, work, secrets.token_hex(16))
     if isinstance(error, SetUpError) and error.output:
         folder = app.home.agent_dir(agent.id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         atomic_write(folder / SCREEN_FILE, error.output)
-    ending = Ending(launched=False, cause="config", detail=error.message)
+    ending = Ending(launched=False, cause=cause, detail=error.message)
     close_agent(app, agent, ending, PostMortem(), failed=True)
 
 
@@ -115,8 +119,17 @@ def never_started(app: AppContext, agent: Agent, ending: Ending, post_mortem: Po
         timed_out=ending.timed_out,
         cancelled=ending.cancelled or ending.stopped,
         lost=ending.lost,
+        killed=_killed_in_a_row(app, agent) + 1 if ending.cause == "killed" else 0,
     )
     return failed_start(facts)
+
+
+def _killed_in_a_row(app: AppContext, agent: Agent) -> int:
+    """How many agents of the same work, right before this one, ended because their wrapper alone was killed."""
+    column, number = ("run_id", agent.run_id) if agent.run_id is not None else ("sweep_id", agent.sweep_id)
+    sql = f"SELECT cause FROM agents WHERE {column} = ? AND id < ? ORDER BY id DESC"  # noqa: S608 - one of two names
+    causes = (row[0] for row in app.store.execute(sql, (number, agent.id)))
+    return sum(1 for _ in takewhile(lambda cause: cause == "killed", causes))
 
 
 def _asked(app: AppContext, agent: Agent) -> bool:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
-import anyio.to_thread
 import msgspec
 
 from herdr.contract.facts import ClaimAnswer
@@ -20,6 +19,7 @@ from herdr.daemon.runs.briefing import compose_brief
 from herdr.daemon.runs.environment import agent_environment
 from herdr.daemon.runs.folders import folder_of_run, folder_of_sweep
 from herdr.daemon.runs.readiness import make_ready
+from herdr.daemon.runs.steps import StepFailedError, in_time
 from herdr.errors import HerdrError
 from herdr.files import Folder
 from herdr.harness.seeds import write_seeds
@@ -44,6 +44,11 @@ CLEARED = (
 
 #: Held while the seeds of a start are made and written, one for each profile.
 _SEEDING: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+
+
+#: Seconds for making a folder (git's own deadline for a checkout comes first), for removing one, and for a
+#: harness to say how an agent is started.
+PREPARE_LIMIT, REMOVE_LIMIT, LAUNCH_LIMIT = 2400.0, 600.0, 120.0
 
 
 class StartFailedError(HerdrError):
@@ -89,8 +94,8 @@ async def claim(app: AppContext, fleet: Fleet, run: Run) -> None:
             raise RefusedByPluginError(f"{answer.plugin}: {answer.value.reason}")
 
 
-async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
-    """Make the run's folder and furnish it, or verify the one that an earlier start left.
+async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> list[str]:
+    """Make the run's folder and furnish it, or verify the one that an earlier start left; says what it lacks.
 
     Args:
         app: the daemon.
@@ -102,11 +107,12 @@ async def prepare_worktree(app: AppContext, fleet: Fleet, run: Run) -> Run:
         HerdrError: it cannot be made.
     """
     folder = folder_of_run(app, fleet, run)
-    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
+    do = partial(_prepare, app, fleet, folder)
+    lacks = await in_time(app, run, "its folder could not be made", do, PREPARE_LIMIT)
     await make_ready(app, fleet, run, folder)
     with app.transaction() as store:
         Run.update(store, run.id, worktree=str(folder.place.worktree), branch=folder.branch, actor=ACTOR)
-    return get(app.store, Run, run.id)
+    return lacks
 
 
 async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
@@ -122,19 +128,21 @@ async def prepare_sweep(app: AppContext, fleet: Fleet, sweep: Sweep) -> Sweep:
     """
     base = get(app.store, Candidate, app.project(sweep.project_id).head_id or sweep.base_id)
     folder = msgspec.structs.replace(folder_of_sweep(app, fleet, sweep), base=base.commit_sha)
-    await anyio.to_thread.run_sync(folder.remove)
-    await anyio.to_thread.run_sync(partial(_prepare, app, fleet, folder))
+    await in_time(app, sweep, "its folder could not be removed", folder.remove, REMOVE_LIMIT)
+    do = partial(_prepare, app, fleet, folder)
+    await in_time(app, sweep, "its folder could not be made", do, PREPARE_LIMIT)
     await make_ready(app, fleet, sweep, folder)
     with app.transaction() as store:
         Sweep.update(store, sweep.id, worktree=str(folder.place.worktree), base_id=base.id, actor=ACTOR)
     return get(app.store, Sweep, sweep.id)
 
 
-def _prepare(app: AppContext, fleet: Fleet, folder: RunFolder) -> None:
-    folder.make()
+def _prepare(app: AppContext, fleet: Fleet, folder: RunFolder) -> list[str]:
+    lacks = folder.make()
     config, workspace = fleet.config, app.home.workspace(fleet.name)
-    furnish(folder.place, fleet.own, link=config.linked, shared=config.shared, workspace=workspace)
+    lacks += furnish(folder.place, fleet.own, link=config.linked, shared=config.shared, workspace=workspace)
     make_agent_folder(folder.place, fleet.own)
+    return lacks
 
 
 async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
@@ -149,12 +157,15 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
         harness = fleet.harnesses.get(work.harness)
         context = context_for(app, fleet, work, agent, harness)
         brief = await compose_brief(app, fleet, work, agent)
-        await anyio.to_thread.run_sync(_write_brief, context, brief)
-        start = await anyio.to_thread.run_sync(make_seeds, harness, context)
+        said = partial(_write_brief, context, brief)
+        await in_time(app, work, "its brief could not be written", said, LAUNCH_LIMIT)
+        what = f"harness {harness.name} could not say how to start it"
+        start = await in_time(app, work, what, partial(_seed, harness, context), LAUNCH_LIMIT)
         request = _request(app, work, agent, context, start, token)
         place = await fleet.runtime.launch(request)
     except Exception as error:
-        cause: Cause = "config" if isinstance(error, HerdrError) else "unknown"
+        known = isinstance(error.__cause__ if isinstance(error, StepFailedError) else error, HerdrError)
+        cause: Cause = "config" if known else "unknown"
         raise StartFailedError(f"{error}" or type(error).__name__, cause) from error
     with app.transaction() as store:
         Agent.update(store, agent.id, session=place.session, window=place.window, pane=place.pane, actor=ACTOR)
@@ -163,16 +174,8 @@ async def launch(app: AppContext, fleet: Fleet, work: Work) -> Launched:
     return Launched(agent=get(app.store, Agent, agent.id), harness=harness, context=context, place=place)
 
 
-def make_seeds(harness: Harness, context: LaunchContext) -> Launch:
-    """Ask a harness how to start an agent, and write what that wants to find at its start.
-
-    Args:
-        harness: what it runs on.
-        context: the agent's.
-
-    Raises:
-        HerdrError: it cannot be told what to do, or a file cannot be written.
-    """
+def _seed(harness: Harness, context: LaunchContext) -> Launch:
+    """Ask the harness how to start, and write what it wants to find at its start."""
     # Two that start at once add to one file of their profile: the last would take the other's trust away.
     with _SEEDING[context.profile_dir]:
         start = harness.launch(context)

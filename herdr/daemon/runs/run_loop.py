@@ -5,30 +5,44 @@ Every step can be taken again: `drive_run` reads in the run's row how far it is,
 
 from __future__ import annotations
 
-import contextlib
-
-import anyio.to_thread
+import os
+from functools import partial
 
 from herdr.campaign.outcome import Outcome, RunFacts, idea_after, run_outcome
 from herdr.contract.words import IdeaStatus
 from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.launch_block import launch_block
-from herdr.daemon.runs.agents import adopt, close_agent, never_started, no_worktree, start_again, watch_one
+from herdr.daemon.runs.agents import (
+    adopt,
+    agent_at_work,
+    close_agent,
+    never_started,
+    no_worktree,
+    start_again,
+    watch_one,
+)
 from herdr.daemon.runs.folders import folder_of_run
 from herdr.daemon.runs.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
-from herdr.daemon.runs.post_mortem import PostMortem, examine
+from herdr.daemon.runs.post_mortem import PostMortem, collect, examine
+from herdr.daemon.runs.steps import StepFailedError, in_time
 from herdr.daemon.runs.supervisor import Ending
+from herdr.daemon.runs.telling import escalate_once, failed_ending, lost_folder, note_once
 from herdr.daemon.scoring.judging import enter_commits, judge_run
 from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError
 from herdr.repo.isolated import NotOursError
 from herdr.repo.run_folder import RunFolder
+from herdr.runtime.ending import end_agent
+from herdr.runtime.processes import mark
 from herdr.store.columns import RunChanges
 from herdr.store.connection import Store
 from herdr.store.failures import StoreError
 from herdr.store.rows import Agent, Comment, Idea, Run, find, get
 from herdr.trunk.reading import unmerged
+
+#: Seconds for removing the folder of a settled run.
+TIDY_LIMIT = 600.0
 
 
 async def drive_run(app: AppContext, fleet: Fleet, run_id: int) -> None:
@@ -46,13 +60,8 @@ async def drive_run(app: AppContext, fleet: Fleet, run_id: int) -> None:
 
 async def _try_idea(app: AppContext, fleet: Fleet, run: Run) -> None:
     launched = await adopt(app, fleet, run)
-    if launched is None and not await _prepared(app, fleet, run):
-        return
-    while True:
-        run = get(app.store, Run, run.id)
-        if launched is None and _not_now(app, run):
-            return
-        if not await _one_agent(app, fleet, run, launched):
+    while launched is not None or await _prepared(app, fleet, get(app.store, Run, run.id)):
+        if not await _one_agent(app, fleet, get(app.store, Run, run.id), launched):
             return
         launched = None
 
@@ -71,7 +80,7 @@ def _not_now(app: AppContext, run: Run) -> bool:
 
 
 async def _prepared(app: AppContext, fleet: Fleet, run: Run) -> bool:
-    """Claim the run and make its worktree; False when it is not to be started now, or ever."""
+    """Claim the run, and make its folder or verify it; False when it is not to be started now, or ever."""
     if _not_now(app, run):
         return False
     if run.started_at is None:
@@ -80,24 +89,45 @@ async def _prepared(app: AppContext, fleet: Fleet, run: Run) -> bool:
         except RefusedByPluginError as refusal:
             _refuse(app, run, refusal)
             return False
+    folder = folder_of_run(app, fleet, run)
+    # A folder that an agent deleted is made again where the work stands.
+    problems, _ = await collect(app, run, folder) if run.worktree is not None else ([], "")
     try:
-        await prepare_worktree(app, fleet, run)
+        problems += await prepare_worktree(app, fleet, run)
     except StoreError:
         raise
     except HerdrError as error:
-        # No agent without a verified worktree: this start has failed, and the next is tried after a pause.
-        no_worktree(app, fleet, run, error)
-        if not start_again(app, run):
-            _end_run(app, run, run_outcome(RunFacts(start_failed=True)), detail=error.message)
-            return False
-        raise
-    return True
+        note_once(app, run, problems)
+        return _not_prepared(app, fleet, get(app.store, Run, run.id), error)
+    note_once(app, run, problems)
+    # It may have been cancelled, or launching may have been held up, meanwhile.
+    return not _not_now(app, get(app.store, Run, run.id))
+
+
+def _not_prepared(app: AppContext, fleet: Fleet, run: Run, error: HerdrError) -> bool:
+    """No agent without a verified folder: this start has failed, and the next is tried after a pause.
+
+    Raises:
+        HerdrError: there is a next.
+    """
+    if _not_now(app, run):
+        return False
+    taken = isinstance(error, NotOursError)
+    if taken and run.worktree is not None:
+        _end_run(app, run, run_outcome(RunFacts(folder_lost=error.message)))
+        return False
+    no_worktree(app, fleet, run, error, "name_taken" if taken else "config")
+    if not start_again(app, run):
+        _end_run(app, run, run_outcome(RunFacts(start_failed=True)), detail=error.message)
+        return False
+    raise error
 
 
 async def _one_agent(app: AppContext, fleet: Fleet, run: Run, launched: Launched | None) -> bool:
     """One agent from launch, or from where it was found, to its end; True when another is to be started."""
     agent, ending, launched = await watch_one(app, fleet, run, launched)
     post_mortem = await examine(app, fleet, run, agent, launched)
+    note_once(app, run, post_mortem.problems)
     return _ended(app, run, agent, ending, post_mortem)
 
 
@@ -106,11 +136,14 @@ def _ended(app: AppContext, run: Run, agent: Agent, ending: Ending, post_mortem:
 
     All of it is one change: a daemon that was killed in between would have the run tried once more.
     """
-    failed = never_started(app, agent, ending, post_mortem)
+    failed = never_started(app, agent, ending, post_mortem) and not post_mortem.lost
     with app.transaction() as store:
         close_agent(app, agent, ending, post_mortem, failed=failed)
         run = get(store, Run, run.id)
-        if failed and start_again(app, run):
+        if post_mortem.lost:
+            # Also where somebody has cancelled it: what was not committed is only there.
+            escalate_once(app, run, lost_folder(run, post_mortem.lost))
+        elif failed and start_again(app, run):
             return True
         _end_run(app, run, run_outcome(_run_facts(app, run, ending, post_mortem, start_failed=failed)))
     return False
@@ -130,9 +163,12 @@ def _run_facts(
         start_failed=start_failed,
         blocked=ending.blocked,
         timed_out=ending.timed_out,
-        cancelled=ending.cancelled,
+        cancelled=ending.cancelled or run.cancel_requested,
         stopped=ending.stopped,
-        lost=ending.lost,
+        # What a daemon that stops had no time for is done by the next.
+        lost=(ending.lost and not start_failed) or (app.ending and bool(post_mortem.failed)),
+        folder_lost=post_mortem.lost,
+        ending_failed=post_mortem.failed,
     )
 
 
@@ -148,6 +184,10 @@ def _end_run(app: AppContext, run: Run, outcome: Outcome, *, detail: str = "") -
         values["counts"], values["finished_at"] = outcome.counts, app.timestamp()
     with app.transaction() as store:
         Run.update(store, run.id, **values, actor=ACTOR)
+        if outcome.end == "folder_lost":
+            escalate_once(app, run, lost_folder(run, outcome.detail))
+        elif outcome.end == "ending_failed":
+            escalate_once(app, run, failed_ending(run, outcome.detail))
         if outcome.state == "failed":
             detail = f"run#{run.id} of idea#{run.idea_id} failed: {said}"
             report(store, run.project_id, "failed_run", ("run", run.id), detail, incident=True)
@@ -186,8 +226,8 @@ async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
         while (keep := unmerged(app.store, run)) is not None:
             await rebase(app, fleet, run, keep)
     _settle(app, fleet, run)
-    if run.worktree is not None:
-        await anyio.to_thread.run_sync(_tidy, folder)
+    if run.worktree is not None and run.end_cause not in ("folder_lost", "ending_failed"):
+        await _tidy(app, run, folder)
 
 
 def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
@@ -196,11 +236,59 @@ def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
         _settle_idea(store, fleet, get(store, Run, run.id))
 
 
-def _tidy(folder: RunFolder) -> None:
+async def _tidy(app: AppContext, run: Run, folder: RunFolder) -> None:
     """Remove the folder of a settled run if nothing would be lost; what stays, `herdr clean` names."""
+    try:
+        await in_time(app, run, "its folder could not be removed", partial(_remove, folder), TIDY_LIMIT)
+    except NotOursError as error:
+        escalate_once(app, run, lost_folder(run, error.message))
+    except StepFailedError as error:
+        note_once(app, run, [error.message])
+
+
+def _remove(folder: RunFolder) -> None:
+    if os.path.lexists(folder.place.worktree):
+        folder.check()
     if folder.removable() is None:
-        with contextlib.suppress(NotOursError):
-            folder.remove()
+        folder.remove()
+
+
+# --- giving up ------------------------------------------------------------------------------------------------
+
+
+async def give_up(app: AppContext, fleet: Fleet, run_id: int, reason: str) -> None:
+    """End a run, or what is still to be done about an ended one, that cannot go on; its folder stays.
+
+    Args:
+        app: the daemon.
+        fleet: the project.
+        run_id: the run.
+        reason: what failed, again and again.
+    """
+    agent = agent_at_work(app.store, get(app.store, Run, run_id))
+    if agent is not None:
+        await end_agent(mark(app.home, agent.id), app.home.agent_dir(agent.id))
+    with app.transaction() as store:
+        run = get(store, Run, run_id)
+        if agent is not None:
+            close_agent(app, agent, Ending(cause="unknown", detail=reason), PostMortem())
+        if run.state in ("queued", "running"):
+            facts = RunFacts(
+                cancelled=run.cancel_requested,
+                lost=app.ending,
+                ending_failed=f"what has to be done about it fails: {reason}",
+            )
+            _end_run(app, run, run_outcome(facts))
+        elif run.settled_at is None:
+            _leave_unsettled(app, fleet, run, reason)
+
+
+def _leave_unsettled(app: AppContext, fleet: Fleet, run: Run, reason: str) -> None:
+    said = f"what it left could not be judged: {reason}"
+    if run.state == "succeeded":
+        Run.update(app.store, run.id, state="failed", end_cause="ending_failed", end_detail=said, actor=ACTOR)
+    escalate_once(app, run, failed_ending(run, said))
+    _settle(app, fleet, run)
 
 
 def _settle_idea(store: Store, fleet: Fleet, run: Run) -> None:

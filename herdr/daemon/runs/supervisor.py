@@ -14,12 +14,13 @@ from herdr.contract.harness import AgentState, Cause
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.daemon.io.delivery import deliver_next, has_waiting
 from herdr.daemon.runs.launcher import Launched
+from herdr.daemon.runs.taking_over import take_over_at_work
 from herdr.harness.screen import ScreenReading, read_output, read_screen
 from herdr.mux.screen import Screen
 from herdr.runtime.api import AgentProcess, Exit, Process
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
-from herdr.runtime.processes import belongs, mark, snapshot
+from herdr.runtime.processes import alive, belongs, mark, snapshot
 from herdr.store.rows import Agent, Message, find, get
 from herdr.times import parse_timestamp
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 PROCESS_TIMEOUT = 30.0
 #: Seconds between looks at an agent that nothing is heard of, and while something is expected of it.
 QUIET, SECOND, EAGER = 15.0, 1.0, 0.25
+#: Seconds that a watch has to end by itself.
+INSIST = 10.0
 #: Seconds an agent has to end by itself once it is told to.
 GRACE = 5.0
 
@@ -61,6 +64,7 @@ class Supervisor:
         self._app = app
         self._fleet = fleet
         self._agent = launched.agent
+        self._run_id = launched.agent.run_id
         self._harness = launched.harness
         self._context = launched.context
         self._place = launched.place
@@ -73,6 +77,8 @@ class Supervisor:
         self._since = app.now()
         self._worked = False
         self._over = anyio.Event()
+        self._seen_alive = False
+        self._insisted: Ending | None = None
 
     async def watch(self) -> Ending:
         """Watch until the agent has ended, by itself or by us; its processes are gone then."""
@@ -84,9 +90,20 @@ class Supervisor:
         assert self._processes is not None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._await_end, self._processes.wrapper)
+            if self._run_id is not None:
+                tasks.start_soon(take_over_at_work, self._app, self._fleet, self._run_id, self._over)
+            tasks.start_soon(self._insist, tasks.cancel_scope)
             ending = await self._ready() or await self._attend()
             tasks.cancel_scope.cancel()
-        return ending
+        return self._insisted or ending
+
+    async def _insist(self, watch: anyio.CancelScope) -> None:
+        """End the watch when it should have ended by itself: a look at the agent, or a text to it, may hang."""
+        while not (self._over.is_set() or self._told_to_stop()):
+            await anyio.sleep(SECOND)
+        await anyio.sleep(INSIST)
+        self._insisted = self._told_to_stop() or await self._exited(look=False)
+        watch.cancel()
 
     # --- from the launch to ready ---------------------------------------------------------------------------
 
@@ -97,6 +114,7 @@ class Supervisor:
             while True:
                 self._processes = read_process(folder)
                 if self._processes is not None:
+                    self._seen_alive = alive(self._processes.wrapper)
                     self._note_start(self._processes.child.pid)
                     return None
                 left = read_exit(folder)
@@ -266,17 +284,26 @@ class Supervisor:
         self._over.set()
         self._app.changes.notify()
 
-    async def _exited(self) -> Ending:
+    async def _exited(self, *, look: bool = True) -> Ending:
         left = read_exit(self._context.state_dir)
+        if left is None and await self._killed_alone():
+            return Ending(lost=True, cause="killed", detail="its wrapper was killed")
         if left is None or (left.signal is not None and not await self._fleet.runtime.exists(self._place)):
             return Ending(lost=True, detail="its wrapper was killed, or tmux or its machine went away")
         if left.error is not None:
             return _never_ran(left)
-        await self._look()
+        if look:
+            await self._look()
         reading = self._reading
         # "Pane is dead", which tmux writes below the last screen, tells less than the exit record.
         tells = reading.cause is not None and reading.state != "ended"
         return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
+
+    async def _killed_alone(self) -> bool:
+        """Whether the wrapper's tmux server lives on; without one, whether we saw the wrapper alive."""
+        if read_process(self._context.state_dir) is None:
+            return False
+        return self._seen_alive if self._headless else await self._fleet.runtime.exists(self._place)
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
@@ -329,7 +356,7 @@ def _never_ran(left: Exit) -> Ending:
         "not_found": "not_found",
         "permission": "permission",
         "exec": "config",
-        "cwd": "config",
+        "cwd": "folder",
     }
     cause = causes.get(left.error or "", "unknown")
     return Ending(

@@ -13,20 +13,25 @@ import msgspec
 from herdr.campaign.queue import Exploring, OpenRun, ReadyIdea, Rotation, Start, next_runs
 from herdr.daemon.anomalies import note_silence, report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, Work
-from herdr.daemon.launch_block import launch_block, project_launch_block
-from herdr.daemon.runs.run_loop import drive_run
-from herdr.daemon.runs.sweep_loop import drive_sweep
+from herdr.daemon.launch_block import held_harnesses, launch_block, project_launch_block
+from herdr.daemon.runs.agents import agent_at_work
+from herdr.daemon.runs.run_loop import drive_run, give_up
+from herdr.daemon.runs.sweep_loop import drive_sweep, give_up_sweep
 from herdr.daemon.scheduling.circuit_breaker import reconcile_circuit_breaker
 from herdr.daemon.scheduling.links import reconcile_links
 from herdr.daemon.scheduling.stopping import Stopping
 from herdr.daemon.scheduling.sweeps import attempts_so_far, busy_harnesses, queue_sweeps
+from herdr.errors import HerdrError
 from herdr.store.connection import Store
+from herdr.store.failures import StoreError
 from herdr.store.queries import unsettled_runs
 from herdr.store.rows import Anomaly, Candidate, Idea, Project, Run, Sweep, fetch, find, get, get_or_none
 from herdr.trunk.reading import bar_of
 
 #: Seconds until a run whose task failed is tried again; doubled each time.
 RETRY, RETRY_LIMIT = 2.0, 300.0
+#: So many failures in a row of a run or a sweep that is under way are its end.
+GIVE_UP = 5
 #: Seconds between passes when nothing has changed.
 QUIET = 10.0
 #: Seconds between looks for agents that have gone silent; each of these may cost a git process.
@@ -39,10 +44,11 @@ Job = tuple[type[Work], int]
 
 
 class BackOff(msgspec.Struct):
-    """A run or a sweep whose task failed: how often in a row, and when to try again."""
+    """A run or a sweep whose task failed: how often in a row, when to try again, and if that was cut short."""
 
     failures: int
     retry_at: float
+    hurried: bool = False
 
 
 class Scheduler:
@@ -63,6 +69,7 @@ class Scheduler:
             for fleet in list(self._app.fleets.values()):
                 work = partial(self._pass, fleet)
                 await self._app.guard(f"scheduling {fleet.name}", work, fleet.project_id)
+            self._app.passed_at = time.monotonic()
             await self._app.changes.wait(self._patience())
 
     def _patience(self) -> float:
@@ -73,6 +80,7 @@ class Scheduler:
 
     async def _pass(self, fleet: Fleet) -> None:
         if self._app.ending:
+            self._start_tasks(fleet)
             return
         self._reconcile_links(fleet)
         self._stopping.reconcile(fleet)
@@ -101,33 +109,78 @@ class Scheduler:
         works: list[Work] = [*runs, *sweeps]
         for work in works:
             job: Job = (type(work), work.id)
-            back_off = self._back_off.get(job)
-            waits = back_off is not None and back_off.retry_at > now
-            if job not in self._driven and not waits and not self._is_held(work):
+            if job not in self._driven and not self._waits(job, work, now) and not self._is_held(work):
                 self._driven.add(job)
                 self._tasks.start_soon(self._drive, fleet.project_id, job)
 
+    def _waits(self, job: Job, work: Work, now: float) -> bool:
+        """Whether it failed a short while ago; a cancel, or the end of all agents, does not wait for that."""
+        back_off = self._back_off.get(job)
+        if back_off is None or back_off.retry_at <= now:
+            return False
+        urgent = (work.cancel_requested or self._app.ending) and not back_off.hurried
+        back_off.hurried = back_off.hurried or urgent
+        return not urgent
+
     def _is_held(self, work: Work) -> bool:
-        """Whether it stays in the queue for now, because nothing may be launched."""
+        """Whether it stays as it is for now, because nothing may be launched."""
+        if self._app.ending:
+            return agent_at_work(self._app.store, work) is None
         return work.state == "queued" and launch_block(self._app, work) in ("paused", "held", "ending")
 
     async def _drive(self, project_id: int, job: Job) -> None:
         kind, number = job
+        failure: list[Exception] = []
 
         async def work() -> None:
             drive = drive_run if kind is Run else drive_sweep
-            await drive(self._app, self._app.fleets[project_id], number)
+            try:
+                await drive(self._app, self._app.fleets[project_id], number)
+            except Exception as error:
+                failure.append(error)
+                raise
 
         try:
             if await self._app.guard(f"{kind.__name__.lower()}#{number}", work, project_id):
                 self._back_off.pop(job, None)
             else:
-                failures = self._back_off[job].failures + 1 if job in self._back_off else 1
-                delay = min(RETRY * 2 ** (failures - 1), RETRY_LIMIT)
-                self._back_off[job] = BackOff(failures, time.monotonic() + delay)
+                await self._failed(project_id, job, failure[0])
         finally:
             self._driven.discard(job)
             self._app.changes.notify()
+
+    async def _failed(self, project_id: int, job: Job, error: Exception) -> None:
+        """Try it again later, or give it up: a cancel always wins, and no run fails for ever."""
+        kind, number = job
+        before = self._back_off.get(job)
+        failures = before.failures + 1 if before is not None else 1
+        delay = min(RETRY * 2 ** (failures - 1), RETRY_LIMIT)
+        hurried = before is not None and before.hurried
+        self._back_off[job] = BackOff(failures, time.monotonic() + delay, hurried)
+        row = get(self._app.store, kind, number)
+        under_way = row.state != "queued" and failures >= GIVE_UP
+        # Without a store nothing can be written, not even that it is given up.
+        if isinstance(first_of(error), StoreError) or not (under_way or row.cancel_requested or self._app.ending):
+            return
+
+        async def end() -> None:
+            drop = give_up if kind is Run else give_up_sweep
+            await drop(self._app, self._app.fleets[project_id], number, _said(error))
+
+        if await self._app.guard(f"giving up {kind.__name__.lower()}#{number}", end, project_id):
+            self._back_off.pop(job, None)
+
+
+def first_of(error: BaseException) -> BaseException:
+    """The first failure of those that tasks side by side ended with."""
+    while inner := getattr(error, "exceptions", ()):
+        error = inner[0]
+    return error
+
+
+def _said(error: BaseException) -> str:
+    first = first_of(error)
+    return first.message if isinstance(first, HerdrError) else f"{type(first).__name__}: {first}"
 
 
 def queue_runs(app: AppContext, fleet: Fleet) -> list[int]:
@@ -153,7 +206,7 @@ def queue_runs(app: AppContext, fleet: Fleet) -> list[int]:
     starts = next_runs(
         _ready_ideas(store, project),
         under_way,
-        _rotation(fleet, store, project),
+        _rotation(app, fleet, project),
         slots=slots,
         head=project.head_id,
         exploring=_exploring(store, project, role.explore_every),
@@ -165,11 +218,11 @@ def queue_runs(app: AppContext, fleet: Fleet) -> list[int]:
         return [_queue(store, project, start) for start in starts]
 
 
-def _rotation(fleet: Fleet, store: Store, project: Project) -> Rotation:
+def _rotation(app: AppContext, fleet: Fleet, project: Project) -> Rotation:
     return Rotation(
         harnesses=fleet.rotation,
-        turn=store.execute("SELECT count(*) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0],
-        caps=fleet.config.max_concurrent,
+        turn=app.store.execute("SELECT count(*) FROM runs WHERE project_id = ?", (project.id,)).fetchone()[0],
+        caps={**fleet.config.max_concurrent, **dict.fromkeys(held_harnesses(app, project), 0)},
         models=fleet.config.role("worker").model,
     )
 

@@ -11,7 +11,7 @@ from herdr.campaign.sweeps import KILLED, SEEDS, WatchdogFacts, research_due, wa
 from herdr.config.structs import ResearchRole, WatchdogRole
 from herdr.contract.words import SweepRole, SweepTrigger
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
-from herdr.daemon.launch_block import project_launch_block
+from herdr.daemon.launch_block import held_harnesses, project_launch_block
 from herdr.store.connection import Store
 from herdr.store.rows import Project, Sweep, fetch, find
 from herdr.times import parse_timestamp
@@ -229,7 +229,7 @@ def _queue(
     rotation = Rotation(
         harnesses=fleet.harnesses.known(configured.harnesses or fleet.rotation),
         turn=turn.fetchone()[0],
-        caps=fleet.config.max_concurrent,
+        caps={**fleet.config.max_concurrent, **dict.fromkeys(held_harnesses(app, project), 0)},
     )
     busy = Counter(harness for harness, _, _ in busy_harnesses(store, project.id))
     harness = rotation.choose(rotation.turn, busy)

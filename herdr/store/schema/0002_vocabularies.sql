@@ -1,4 +1,5 @@
--- Two vocabularies get the CHECK that all others have: why an agent is in trouble, and which rule gave a verdict.
+-- Two vocabularies get the CHECK that all others have: why an agent is in trouble, and which rule gave a verdict. A third,
+-- how a run ended, gets two more words.
 -- SQLite adds a CHECK only with a new table, which takes over the rows and the name of the old one.
 
 CREATE TABLE new_agents (
@@ -14,7 +15,7 @@ CREATE TABLE new_agents (
         CHECK (state IN ('starting', 'idle', 'busy', 'blocked', 'failed_turn', 'ended', 'unknown')),
     cause TEXT CHECK (cause IN ('not_found', 'exited', 'auth', 'quota', 'rate_limited', 'overloaded', 'unreachable',
         'model', 'context', 'permission', 'trust', 'onboarding', 'api_key', 'hooks', 'update', 'draft', 'config',
-        'crashed', 'unknown')),
+        'crashed', 'unknown', 'folder', 'name_taken', 'killed')),
     cause_detail TEXT,
     failed_start INTEGER NOT NULL DEFAULT 0 CHECK (failed_start IN (0, 1)),
     session_id TEXT NOT NULL,                                 -- the conversation's id, for harnesses that take one
@@ -36,7 +37,8 @@ CREATE TABLE new_agents (
 DROP TRIGGER agent_state;
 UPDATE agents SET cause = 'unknown' WHERE cause NOT IN (
     'not_found', 'exited', 'auth', 'quota', 'rate_limited', 'overloaded', 'unreachable', 'model', 'context', 'permission',
-    'trust', 'onboarding', 'api_key', 'hooks', 'update', 'draft', 'config', 'crashed', 'unknown'
+    'trust', 'onboarding', 'api_key', 'hooks', 'update', 'draft', 'config', 'crashed', 'unknown', 'folder', 'name_taken',
+    'killed'
 );
 INSERT INTO new_agents SELECT * FROM agents;
 DROP TABLE agents;
@@ -118,4 +120,57 @@ BEGIN
     VALUES ('candidate.judged', coalesce(NEW.judged_by, NEW.actor), NEW.project_id, 'candidate', NEW.id,
             json_object('run', NEW.run_id, 'old', OLD.verdict, 'new', NEW.verdict, 'rule', NEW.rule, 'reason', NEW.reason,
                         'cause', NEW.cause));
+END;
+
+CREATE TABLE new_runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    idea_id INTEGER NOT NULL REFERENCES ideas (id),
+    number INTEGER NOT NULL,                                  -- 1 for the idea's first run
+    state TEXT NOT NULL DEFAULT 'queued'
+        CHECK (state IN ('queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled')),
+    end_cause TEXT CHECK (end_cause IN ('finished', 'finding_only', 'no_commits', 'recovered_only', 'start_failed',
+        'timed_out', 'cancelled', 'process_error', 'blocked', 'refused', 'stopped', 'folder_lost', 'ending_failed')),
+    end_detail TEXT,
+    counts INTEGER NOT NULL DEFAULT 1 CHECK (counts IN (0, 1)),   -- whether it is an attempt
+    base_id INTEGER NOT NULL REFERENCES candidates (id),
+    is_branch INTEGER NOT NULL DEFAULT 0 CHECK (is_branch IN (0, 1)),
+    harness TEXT NOT NULL,
+    model TEXT,
+    branch TEXT,                                              -- git branch and worktree of the run
+    worktree TEXT,
+    brief TEXT,                                               -- the exact text that the latest agent got
+    failed_starts INTEGER NOT NULL DEFAULT 0,
+    cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
+    queued_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    started_at TEXT,
+    finished_at TEXT,
+    settled_at TEXT,                                          -- its commits are judged and its idea has moved
+    actor TEXT NOT NULL,
+    UNIQUE (idea_id, number)
+) STRICT;
+INSERT INTO new_runs SELECT * FROM runs;
+DROP TABLE runs;
+ALTER TABLE new_runs RENAME TO runs;
+CREATE UNIQUE INDEX one_open_run ON runs (idea_id) WHERE state IN ('queued', 'running');
+CREATE INDEX unsettled_runs ON runs (project_id) WHERE settled_at IS NULL;
+CREATE INDEX runs_by_project ON runs (project_id, id);
+CREATE INDEX runs_by_state ON runs (project_id, state);
+CREATE INDEX counted_runs ON runs (project_id, settled_at) WHERE counts = 1;
+CREATE TRIGGER run_queued AFTER INSERT ON runs
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.queued', NEW.actor, NEW.project_id, 'run', NEW.id,
+            json_object('idea', NEW.idea_id, 'number', NEW.number, 'harness', NEW.harness, 'base', NEW.base_id));
+END;
+CREATE TRIGGER run_state AFTER UPDATE OF state ON runs WHEN OLD.state <> NEW.state
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.' || NEW.state, NEW.actor, NEW.project_id, 'run', NEW.id,
+            json_object('old', OLD.state, 'end', NEW.end_cause, 'detail', NEW.end_detail, 'counts', NEW.counts));
+END;
+CREATE TRIGGER run_settled AFTER UPDATE OF settled_at ON runs WHEN OLD.settled_at IS NULL AND NEW.settled_at IS NOT NULL
+BEGIN
+    INSERT INTO events (kind, actor, project_id, target_kind, target_id, payload)
+    VALUES ('run.settled', NEW.actor, NEW.project_id, 'run', NEW.id, json_object('end', NEW.end_cause));
 END;
