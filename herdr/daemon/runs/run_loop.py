@@ -225,9 +225,10 @@ async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
         await judge_run(app, fleet, run)
         while (keep := unmerged(app.store, run)) is not None:
             await rebase(app, fleet, run, keep)
-    _settle(app, fleet, run)
+    # Before it is settled, after which no daemon comes back to it.
     if run.worktree is not None and run.end_cause not in ("folder_lost", "ending_failed"):
         await _tidy(app, run, folder)
+    _settle(app, fleet, run)
 
 
 def _settle(app: AppContext, fleet: Fleet, run: Run) -> None:
