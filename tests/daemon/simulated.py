@@ -38,7 +38,10 @@ CONFIG = Config(
     roles=Roles(worker=WorkerRole(max_concurrent=SLOTS, explore_every=3)),
     attempts=ATTEMPTS,
 )
-How = Literal["committed", "finding", "failed", "timed_out", "nothing", "lost", "cancelled"]
+How = Literal[
+    "committed", "finding", "failed", "timed_out", "nothing", "lost", "cancelled", "killed", "folder_lost",
+    "ending_failed",
+]  # fmt: skip
 
 
 class KilledError(Exception):
@@ -165,7 +168,11 @@ class Simulated:
                 body="so",
                 actor=agent.name,
             )
-        post_mortem = PostMortem(commits=int(how in ("committed", "failed")))
+        post_mortem = PostMortem(
+            commits=int(how in ("committed", "failed")),
+            lost="it is a link" if how == "folder_lost" else "",
+            failed="the disk is full" if how == "ending_failed" else "",
+        )
         run_loop._ended(self.app, run, agent, _ending(how), post_mortem)
 
     def settle(self, number: int) -> None:
@@ -177,6 +184,8 @@ class Simulated:
 
 
 def _ending(how: How) -> Ending:
+    if how == "killed":
+        return Ending(lost=True, cause="killed")
     if how == "failed":
         return Ending(exit=Exit(status=3))
     if how in ("timed_out", "lost", "cancelled"):
