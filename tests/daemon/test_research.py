@@ -62,7 +62,7 @@ def test_what_a_sweep_commits_is_discarded_with_its_worktree(researched: Campaig
     ended(researched)
     assert researched.status(hunch) == "rejected"
     assert researched.verdicts() == []
-    assert not list(researched.root.joinpath(".worktrees").iterdir())
+    assert not list(researched.root.joinpath(".worktrees").glob("*-sweep-*"))
     assert researched.value("SELECT actor FROM events WHERE kind = 'idea.status'") == "research#1"
 
 

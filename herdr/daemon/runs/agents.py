@@ -77,9 +77,7 @@ async def watch_one(
     return get(app.store, Agent, launched.agent.id), ending, launched
 
 
-def no_worktree(
-    app: AppContext, fleet: Fleet, work: Work, error: HerdrError, cause: Cause = "config"
-) -> None:
+def no_worktree(app: AppContext, fleet: Fleet, work: Work, error: HerdrError, cause: Cause = "config") -> None:
     """Enter an agent that could not even be launched, because there was no place to work in.
 
     Args:
