@@ -10,6 +10,7 @@ import msgspec
 from herdr.campaign.text import ref
 from herdr.contract.words import CommentKind, EventKind
 from herdr.errors import UsageError
+from herdr.ops.candidate.holding import decide
 from herdr.ops.comment import AddComment, CommentAdded, Priority, add
 from herdr.ops.core import PEOPLE, Context, Request, operation, projects_of
 from herdr.ops.idea.reading import idea_views
@@ -151,6 +152,8 @@ def acknowledge(context: Context, request: AcknowledgeComments) -> CommentsAckno
 def reply(context: Context, request: ReplyToComment) -> CommentAdded:
     """Answer a comment in its thread, and acknowledge it and what it answers.
 
+    The answer `remeasure` or `discard` decides on candidates whose verdict is held back.
+
     Raises:
         UsageError: there is no such comment, or the answer is empty.
     """
@@ -159,6 +162,7 @@ def reply(context: Context, request: ReplyToComment) -> CommentAdded:
         target=ref("comment", comment.id), body=request.body, kind=request.kind, priority=request.priority
     )
     added = add(context, answer)
+    decide(context, comment, request.body)
     answered: Comment | None = comment
     while answered is not None:
         _acknowledge(context, answered)

@@ -17,6 +17,7 @@ from herdr.repo.git import run_git
 from herdr.repo.isolated import Isolated, exclude
 from herdr.repo.linked import COPY_LIMIT, UNFINISHED, View, make_view, remove_unfinished, view_of
 from herdr.repo.own import OwnRepository
+from herdr.repo.prints import lend
 
 INCLUDE_FILE = ".worktreeinclude"
 AGENT_FOLDER, WORKSPACE = ".herdr", "workspace"
@@ -62,7 +63,7 @@ def furnish(
         ignored += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]
     exclude(place, ignored)
     for path in link:
-        _give(place, path_inside(root, path), path, write=path in shared)
+        _give(place, own, path, write=path in shared)
     if workspace is not None and free:
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
@@ -122,8 +123,9 @@ def _links_to(link: Path, target: Path) -> bool:
     return link.is_symlink() and link.readlink() == target
 
 
-def _give(place: Isolated, source: Path, path: str, *, write: bool) -> None:
+def _give(place: Isolated, own: OwnRepository, path: str, *, write: bool) -> None:
     """Give a worktree one `link` path, as a view or as a symlink."""
+    source = path_inside(own.root, path)
     if not source.exists():
         raise HerdrError(f"link path {source} does not exist", fix="Create it, or take it out of `link`.")
     target = path_inside(place.worktree, path)
@@ -133,7 +135,9 @@ def _give(place: Isolated, source: Path, path: str, *, write: bool) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_unfinished(target.parent)
     view = view_of(path, source, target.parent, write=write)
-    if view.kind in ("shared", "borrowed"):
+    if view.survey is not None:
+        lend(own, path, [path] if view.form == "borrowed" else [str(one) for one in view.survey.outside])
+    if view.form in ("shared", "borrowed"):
         _link(target, source)
         return
     if _links_to(target, source):

@@ -34,7 +34,7 @@ FICLONE = 0x40049409
 CHUNK = 1024 * 1024
 
 #: `shared` is meant to be written to; `clone` and `copy` are views; `borrowed` is the person's own, unprotected.
-Kind = Literal["shared", "clone", "copy", "borrowed"]
+Form = Literal["shared", "clone", "copy", "borrowed"]
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,20 +60,20 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         path: relative to the checkout.
         source: the person's own, symlinks resolved.
         root: the checkout, symlinks resolved.
-        kind: how.
+        form: how.
         survey: what there is; None of what is shared, which is not looked at.
     """
 
     path: str
     source: Path
     root: Path
-    kind: Kind
+    form: Form
     survey: Survey | None = None
 
     @property
     def why(self) -> str:
-        """Why it is only borrowed, as the end of a sentence; empty for any other kind."""
-        if self.kind != "borrowed" or self.survey is None:
+        """Why it is only borrowed, as the end of a sentence; empty for any other form."""
+        if self.form != "borrowed" or self.survey is None:
             return ""
         if self.survey.environment is not None:
             return "a virtual environment cannot be copied: its programs name the folder where it was made"
@@ -94,12 +94,12 @@ def view_of(path: str, source: Path, folder: Path, *, write: bool) -> View:
     real = Path(os.path.realpath(source))
     root = Path(os.path.realpath(source.parents[len(Path(path).parts) - 1]))
     if write:
-        return View(path=path, source=real, root=root, kind="shared")
+        return View(path=path, source=real, root=root, form="shared")
     clones = can_clone(real, folder)
     found = survey(real, root, None if clones else COPY_LIMIT)
     if found.environment is not None or not (clones or found.whole):
-        return View(path=path, source=real, root=root, kind="borrowed", survey=found)
-    return View(path=path, source=real, root=root, kind="clone" if clones else "copy", survey=found)
+        return View(path=path, source=real, root=root, form="borrowed", survey=found)
+    return View(path=path, source=real, root=root, form="clone" if clones else "copy", survey=found)
 
 
 def survey(source: Path, root: Path, limit: int | None) -> Survey:

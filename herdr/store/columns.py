@@ -232,6 +232,7 @@ class CandidateChanges(TypedDict, total=False):
     judged_by: str | None
     judge_again: bool
     created_at: str
+    held: bool
 
 
 class NewCandidate(CandidateChanges):

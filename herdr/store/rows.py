@@ -345,6 +345,7 @@ class Candidate(Row, frozen=True, kw_only=True):
     judged_by: str | None
     judge_again: bool
     created_at: str
+    held: bool
 
     @classmethod
     def insert(cls, conn: sqlite3.Connection, /, *, actor: str, **values: Unpack[NewCandidate]) -> int:

@@ -5,7 +5,7 @@ Each function is part of its caller's transaction, so that all that belongs to a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -90,7 +90,7 @@ def judge_run(store: Store, run: Run, bar: Candidate, judge: Judge, by: By) -> l
     """
     project = get(store, Project, run.project_id)
     # Read here and not before: a person may have given verdicts while the scores were made.
-    commits = candidates_of(store, run)
+    commits = [commit for commit in candidates_of(store, run) if not commit.held]
     known = {bar.id: bar, **{commit.id: commit for commit in commits}}
 
     def decide(candidate: int, against: int) -> Verdict:
@@ -111,10 +111,11 @@ def judge_merge(store: Store, merged: Candidate, onto: Candidate, judge: Judge, 
         by: who judges.
 
     Returns:
-        What was written; None when a person has judged the merge meanwhile.
+        What was written; None when a person has judged the merge meanwhile, or is to decide on it.
     """
     project = get(store, Project, merged.project_id)
-    if not rules.may_judge(get(store, Candidate, merged.id).judged_by):
+    now = get(store, Candidate, merged.id)
+    if now.held or not rules.may_judge(now.judged_by):
         return None
     judgement = rules.after_merge(project.head_id, onto.id, merged.id, judge(merged, onto))
     return _write(store, project, judgement, by)[0]
@@ -192,6 +193,7 @@ def overrule(store: Store, candidate: Candidate, word: VerdictWord, reason: str,
         judged_at=by.at,
         on_trunk=ruling.on_trunk,
         judge_again=False,
+        held=False,
         actor=by.actor,
     )
     _move_head(store, project, ruling.head, by.actor)
@@ -224,6 +226,36 @@ def want_judgement(store: Store, candidate: Candidate, actor: str) -> None:
     """
     if rules.judged_again(candidate.origin, candidate.judged_by):
         Candidate.update(store, candidate.id, judge_again=True, actor=actor)
+
+
+def hold(store: Store, candidates: Sequence[Candidate], reason: str, actor: str) -> list[Candidate]:
+    """Give no verdict to candidates that are to be judged, until a person decides; gives those that it holds.
+
+    Args:
+        store: inside a transaction.
+        candidates: some; those that have their verdict keep it.
+        reason: why they are held.
+        actor: who says so.
+    """
+    now = [get(store, Candidate, candidate.id) for candidate in candidates]
+    waiting = [one for one in now if one.origin != "skipped" and (one.verdict is None or one.judge_again)]
+    for one in waiting:
+        values: CandidateChanges = {"held": True, "judge_again": False}
+        if one.verdict is None:
+            values["reason"] = reason
+        Candidate.update(store, one.id, **values, actor=actor)
+    return waiting
+
+
+def release(store: Store, candidate: Candidate, actor: str) -> None:
+    """A person has decided that a held candidate is to be judged, once it has a new score.
+
+    Args:
+        store: inside a transaction.
+        candidate: a held one, whose score is being made again.
+        actor: who says so.
+    """
+    Candidate.update(store, candidate.id, held=False, judge_again=True, actor=actor)
 
 
 def give_up_merge(store: Store, keep: Candidate, actor: str) -> None:

@@ -47,6 +47,6 @@ def unmerged(store: Store, run: Run) -> Candidate | None:
         "WHERE run_id = ? AND (cause = 'moved' OR origin = 'rebase') ORDER BY id DESC",
         run.id,
     )
-    if last is None or not rules.waits_for_merge(last.origin, last.verdict, last.cause):
+    if last is None or last.held or not rules.waits_for_merge(last.origin, last.verdict, last.cause):
         return None
     return last

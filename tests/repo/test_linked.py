@@ -147,7 +147,7 @@ def test_what_is_too_big_to_copy_is_the_persons_own(
     worktree = give(start(), "data")
     assert (worktree / "data").readlink() == data
     [view] = views_of(data.parent, data.parent, link=["data"], shared=[])
-    assert (view.kind, view.why) == ("borrowed", "it is larger than 0 MB, the most that is copied")
+    assert (view.form, view.why) == ("borrowed", "it is larger than 0 MB, the most that is copied")
 
 
 def test_what_is_meant_to_be_shared_is_a_symlink(data: Path, start: Start) -> None:
@@ -165,7 +165,7 @@ def test_a_virtual_environment_is_never_copied(data: Path, start: Start) -> None
     (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
     assert (give(start(), ".venv") / ".venv").readlink() == environment
     view = view_of(".venv", environment, data.parent, write=False)
-    assert view.kind == "borrowed"
+    assert view.form == "borrowed"
     assert "virtual environment" in view.why
 
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 COLUMNS = {
     "Project": {"head_id"},
     "Candidate": {
-        "verdict", "rule", "reason", "cause", "bar_id", "on_trunk", "judged_at", "judged_by", "judge_again"
+        "verdict", "rule", "reason", "cause", "bar_id", "on_trunk", "judged_at", "judged_by", "judge_again",
+        "held",
     },
 }  # fmt: skip
 TABLES = {"projects": COLUMNS["Project"], "candidates": COLUMNS["Candidate"]}

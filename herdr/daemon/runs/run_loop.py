@@ -28,6 +28,7 @@ from herdr.daemon.runs.post_mortem import PostMortem, collect, examine
 from herdr.daemon.runs.steps import StepFailedError, in_time
 from herdr.daemon.runs.supervisor import Ending
 from herdr.daemon.runs.telling import escalate_once, failed_ending, lost_folder, note_once
+from herdr.daemon.scoring.holding import hold_run
 from herdr.daemon.scoring.judging import enter_commits, judge_run
 from herdr.daemon.scoring.rebase import rebase
 from herdr.errors import HerdrError
@@ -222,6 +223,7 @@ async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
     folder = folder_of_run(app, fleet, run)
     if run.branch is not None:
         await enter_commits(app, run, folder)
+        await hold_run(app, fleet, run)
         await judge_run(app, fleet, run)
         while (keep := unmerged(app.store, run)) is not None:
             await rebase(app, fleet, run, keep)

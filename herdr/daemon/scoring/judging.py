@@ -118,7 +118,7 @@ def _new_candidate(store: Store, project: Project, run: Run, found: NewCommit) -
 async def judge_run(app: AppContext, fleet: Fleet, run: Run) -> None:
     """Judge the candidates of a run in their order, once they are measured, and move the head."""
     bar = bar_of(app.store, get(app.store, Candidate, run.base_id))
-    await measured(app, fleet, [*(c.id for c in candidates_of(app.store, run)), bar.id])
+    await measured(app, fleet, [*(c.id for c in candidates_of(app.store, run) if not c.held), bar.id])
     with app.transaction() as store:
         judge = keep_rule(store, fleet, get(store, Project, run.project_id))
         for judged in moves.judge_run(store, run, bar, judge, by(app)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ import msgspec
 
 from herdr.contract.facts import EvaluationRequest, EvaluationResult, ProjectInfo
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet, base_environment
+from herdr.daemon.scoring.holding import LinkedChangedError, borrowed, hold
 from herdr.errors import describe
+from herdr.repo.prints import Mark, changes, look, meddled
 from herdr.runtime.processes import mark
 from herdr.scoring.contents import EvaluatorDiffersError
 from herdr.scoring.evaluator import Definition, complete, read_definition
@@ -97,7 +100,7 @@ class Lanes:
     def _set_back(self, fleet: Fleet, row: Measurement, error: Exception) -> None:
         failures = self._setbacks[row.id].failures + 1 if row.id in self._setbacks else 1
         self._setbacks[row.id] = Setback(failures=failures, retry_at=time.monotonic() + pause_after(failures))
-        if failures >= TELL_AFTER or isinstance(error, EvaluatorDiffersError):
+        if failures >= TELL_AFTER or isinstance(error, (EvaluatorDiffersError, LinkedChangedError)):
             tell_person(self._app, fleet.project_id, row.candidate_id, error)
 
 
@@ -150,19 +153,35 @@ async def score(app: AppContext, fleet: Fleet, row: Measurement) -> None:
     try:
         definition = await _definition(app, fleet, evaluator)
         job = job_for(app, fleet, row, candidate, evaluator, definition)
+        before = await anyio.to_thread.run_sync(look, fleet.own, borrowed(fleet))
         result = await measure(job, partial(_elsewhere, app, fleet, candidate, job))
+        changed = await anyio.to_thread.run_sync(_changed, fleet, before)
+        run = get_or_none(app.store, Run, candidate.run_id)
+        if changed and (run is None or get(app.store, Candidate, candidate.id).verdict is not None):
+            # Others are judged by it: a score that says nothing must not take the place of one that does.
+            raise LinkedChangedError(changed, candidate.id)
     except BaseException:
         _write(app, row, state="queued", started_at=None)
         raise
-    _write(
-        app,
-        row,
-        state="done",
-        metrics=msgspec.json.encode(result.metrics).decode(),
-        error=result.error,
-        seconds=round(result.seconds, 3),
-        finished_at=app.timestamp(),
-    )
+    with app.transaction() as store:
+        _write(
+            app,
+            row,
+            state="done",
+            metrics=msgspec.json.encode(result.metrics).decode(),
+            error=result.error,
+            seconds=round(result.seconds, 3),
+            finished_at=app.timestamp(),
+        )
+        # A person may have decided meanwhile, so that it counts no more.
+        if changed and run is not None and get(store, Measurement, row.id).purpose != "earlier":
+            hold(store, [candidate], changed, run)
+
+
+def _changed(fleet: Fleet, before: Mapping[str, Mapping[str, Mark]]) -> list[str]:
+    """The linked files that are not what a person agreed to, or that were written to during a scoring."""
+    link = borrowed(fleet)
+    return sorted({*changes(fleet.own, link), *meddled(before, look(fleet.own, link))})
 
 
 async def _definition(app: AppContext, fleet: Fleet, evaluator: Evaluator) -> Definition:

@@ -11,12 +11,13 @@ from herdr.campaign.moves import PEOPLE
 from herdr.campaign.text import first_line, ref
 from herdr.contract.words import VerdictWord
 from herdr.errors import RefusedError, UsageError
+from herdr.ops.candidate.holding import agree_to_linked
 from herdr.ops.core import Context, Request, operation, project_of
 from herdr.ops.look import look, text_of
 from herdr.ops.why import note as comment
 from herdr.store.connection import Store
 from herdr.store.queries import candidate_of_tree, score_under
-from herdr.store.rows import Candidate, Measurement, Project, emit, get
+from herdr.store.rows import Candidate, Comment, Measurement, Project, emit, find, get
 from herdr.times import timestamp
 from herdr.trunk import moves
 from herdr.trunk.scores import want_score
@@ -158,13 +159,7 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     project = get(context.conn, Project, candidate.project_id)
     if candidate.origin == "skipped":
         raise RefusedError(f"{name} is scaffolding (Piloop-Eval: skip)", fix="commit it without that trailer")
-    current = score_under(context.conn, candidate.id, project.evaluator_id)
-    if current is not None and current.state != "done":
-        raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
-    if current is not None:
-        Measurement.update(context.conn, current.id, purpose="earlier", actor=context.actor)
-    want_score(context.conn, project, candidate.id, context.actor)
-    moves.want_judgement(context.conn, candidate, context.actor)
+    score_again(context, candidate)
     emit(
         context.conn,
         "candidate.remeasure",
@@ -175,6 +170,33 @@ def remeasure(context: Context, request: RemeasureCandidate) -> CandidateJudged:
     )
     comment(context, ("candidate", candidate.id), project.id, f"to be scored again: {reason}", decides=True)
     return _judged(context.conn, candidate.id)
+
+
+def score_again(context: Context, candidate: Candidate) -> None:
+    """Have a candidate scored and judged once more, by what is linked now; one that is held waits no longer.
+
+    Args:
+        context: who asks.
+        candidate: the candidate.
+
+    Raises:
+        RefusedError: it is being scored.
+    """
+    project = get(context.conn, Project, candidate.project_id)
+    current = score_under(context.conn, candidate.id, project.evaluator_id)
+    # Of a candidate that waits for a person, what is being made says as little as what was made before.
+    waits = candidate.held or _told(context, candidate)
+    if current is not None and current.state != "done" and not waits:
+        name = ref("candidate", candidate.id)
+        raise RefusedError(f"{name} is being scored already ({current.state})", fix="wait until it is done")
+    agree_to_linked(context, candidate)
+    if current is not None and current.state != "queued":
+        Measurement.update(context.conn, current.id, purpose="earlier", actor=context.actor)
+    want_score(context.conn, project, candidate.id, context.actor)
+    if candidate.held:
+        moves.release(context.conn, candidate, context.actor)
+    else:
+        moves.want_judgement(context.conn, candidate, context.actor)
 
 
 @operation(OverruleVerdict, who=PEOPLE, writes=True)
@@ -196,6 +218,15 @@ def overrule(context: Context, request: OverruleVerdict) -> CandidateJudged:
     moves.overrule(context.conn, candidate, request.verdict, reason, by)
     comment(context, ("candidate", candidate.id), project.id, f"{request.verdict}: {reason}", decides=True)
     return _judged(context.conn, candidate.id)
+
+
+def _told(context: Context, candidate: Candidate) -> bool:
+    """Whether a person was told that it cannot be scored, and has not acknowledged that."""
+    open_one = (
+        "WHERE target_kind = 'candidate' AND target_id = ? AND kind = 'escalation' AND actor = 'daemon'"
+        " AND acked_at IS NULL"
+    )
+    return find(context.conn, Comment, open_one, candidate.id) is not None
 
 
 def _reason(text: str) -> str:
