@@ -20,6 +20,7 @@ from herdr.mux.screen import Screen
 from herdr.runtime.api import AgentProcess, Exit, Process
 from herdr.runtime.ending import end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
+from herdr.runtime.loss import lost_how
 from herdr.runtime.processes import alive, belongs, mark, snapshot
 from herdr.store.rows import Agent, Message, find, get
 from herdr.times import parse_timestamp
@@ -286,8 +287,11 @@ class Supervisor:
 
     async def _exited(self, *, look: bool = True) -> Ending:
         left = read_exit(self._context.state_dir)
-        if left is None and await self._killed_alone():
-            return Ending(lost=True, cause="killed", detail="its wrapper was killed")
+        if left is None:
+            seen_alive = self._headless and self._seen_alive
+            how = await lost_how(self._context.state_dir, seen_alive=seen_alive)
+            if how == "wrapper_killed":
+                return Ending(lost=True, cause="killed", detail="its wrapper was killed")
         if left is None or (left.signal is not None and not await self._fleet.runtime.exists(self._place)):
             return Ending(lost=True, detail="its wrapper was killed, or tmux or its machine went away")
         if left.error is not None:
@@ -298,12 +302,6 @@ class Supervisor:
         # "Pane is dead", which tmux writes below the last screen, tells less than the exit record.
         tells = reading.cause is not None and reading.state != "ended"
         return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
-
-    async def _killed_alone(self) -> bool:
-        """Whether the wrapper's tmux server lives on; without one, whether we saw the wrapper alive."""
-        if read_process(self._context.state_dir) is None:
-            return False
-        return self._seen_alive if self._headless else await self._fleet.runtime.exists(self._place)
 
     async def _end_processes(self) -> None:
         roots = (self._processes.child,) if self._processes is not None else ()
