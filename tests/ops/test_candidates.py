@@ -49,7 +49,7 @@ def test_any_commit_is_imported_measured_and_never_a_keep(campaign: Any) -> None
     queued = fetch(campaign.store, Measurement, "WHERE candidate_id = 2")
     assert [(one.state, one.purpose) for one in queued] == [("queued", "score")]
     git(campaign, "branch", "-qD", "elsewhere")
-    assert git(campaign, "rev-parse", "refs/piloop/tiny/candidate/2") == sha
+    assert git(campaign, "rev-parse", f"refs/piloop/{campaign.home.id}/tiny/candidate/2") == sha
     assert campaign.as_human(AddIdea(title="From there", base="candidate#2")).status == "ready"
     with pytest.raises(RefusedError, match="is candidate#2 already"):
         campaign.as_human(ImportCommit(commit=sha[:12]))

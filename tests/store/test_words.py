@@ -14,6 +14,7 @@ import pytest
 import herdr
 from herdr.contract import harness, words
 from herdr.contract.harness import Cause
+from herdr.repo import linked
 from herdr.store import columns
 from herdr.store.connection import Store
 from herdr.store.rows import Agent, Candidate, Event, Idea, Project, Row, Run, find, get
@@ -135,7 +136,7 @@ def test_a_row_stands_for_each_of_these(store: Store) -> None:
 
 def test_what_a_word_is_compared_with_is_a_word() -> None:
     """mypy compares with one word, `state == "queued"`; of `state in ("queued", …)` it takes any text for one."""
-    vocabularies = (*vars(words).values(), *vars(harness).values())
+    vocabularies = (*vars(words).values(), *vars(harness).values(), *vars(linked).values())
     known = {word for one in vocabularies if get_origin(one) is Literal for word in get_args(one)}
     columns_of_words = {
         column
