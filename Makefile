@@ -43,10 +43,11 @@ bench: .venv/dev
 	@$(BIN)/python -m bench
 
 # Fifty kills of the daemon and five of tmux, over campaigns of twenty runs and more; forty ideas; two hundred
-# comments; many more orders of people, ends and kills: about fifteen minutes.
+# comments; many more orders of people, ends and kills; 500 campaigns of careless agents: about an hour and a half.
 soak: .venv/dev
 	@FORTY_IDEAS=1 COMMENTS=200 ORDER_EXAMPLES=600 $(BIN)/pytest -q tests/daemon/test_forty_ideas.py \
 	    tests/daemon/test_many_comments.py tests/daemon/test_any_order.py
+	@CARELESS_CAMPAIGNS=500 $(BIN)/pytest -q -n $(WORKERS) tests/daemon/test_careless_agents.py
 	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py -k random
 
 # Changes the rules of the campaign and of the head in over a thousand places, and sees that their tests notice each:

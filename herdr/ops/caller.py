@@ -94,9 +94,9 @@ def _place(home: Home, folder: Path) -> str | None:
     for ours in ("evaluations", "repositories"):
         if here.is_relative_to((home.root / ours).resolve()):
             return f"a folder that herdr keeps for agents and scorings, {home.root / ours}"
-    return next(
-        (f"the worktree {path}" for path in _worktrees(home) if here.is_relative_to(path.resolve())), None
-    )
+    # A link that an agent put in the place of its worktree makes nothing else a worktree.
+    places = ((path, path.parent.resolve() / path.name) for path in _worktrees(home))
+    return next((f"the worktree {path}" for path, place in places if here.is_relative_to(place)), None)
 
 
 def _worktrees(home: Home) -> list[Path]:

@@ -57,7 +57,7 @@ def furnish(
     free = workspace is not None and (
         not os.path.lexists(worktree / WORKSPACE) or _links_to(worktree / WORKSPACE, workspace)
     )
-    ignored = [f"/{AGENT_FOLDER}/", f"{UNFINISHED}*/", *(f"/{_escaped(path)}" for path in link)]
+    ignored = [f"/{AGENT_FOLDER}", f"{UNFINISHED}*/", *(f"/{_escaped(path)}" for path in link)]
     if free:
         # Only the symlink: a folder of that name that an agent makes stays visible to git.
         ignored += [f"/{WORKSPACE}", f"!/{WORKSPACE}/"]

@@ -115,6 +115,15 @@ def test_a_link_into_a_worktree_is_seen_through(campaign: Any, worktree: Path, t
     client.close()
 
 
+def test_a_link_in_the_place_of_a_worktree_makes_nothing_else_one(campaign: Any, worktree: Path) -> None:
+    worktree.rmdir()
+    worktree.parent.rmdir()
+    worktree.parent.symlink_to(campaign.root)
+    client = connect(os.environ, campaign.root)
+    assert client.ask(AddIdea(title="Mine"))
+    client.close()
+
+
 def test_a_person_says_so_or_stands_elsewhere(campaign: Any, worktree: Path) -> None:
     for cwd, yes in ((worktree, True), (campaign.root, False), (campaign.root / ".worktrees", False)):
         client = connect(os.environ, cwd, as_person=yes)

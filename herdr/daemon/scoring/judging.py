@@ -14,6 +14,7 @@ from herdr.daemon.anomalies import report
 from herdr.daemon.app_context import ACTOR, AppContext, Fleet
 from herdr.errors import HerdrError
 from herdr.repo.commits import Commit
+from herdr.repo.furnish import AGENT_FOLDER
 from herdr.repo.overlay import touched
 from herdr.repo.run_folder import RECOVERED, RunFolder
 from herdr.scoring.evaluator import read_definition
@@ -65,7 +66,8 @@ def find_commits(folder: RunFolder, base: str, evaluator: Evaluator) -> list[New
         base: the commit that the run started from.
         evaluator: the project's present evaluator.
     """
-    patterns = read_definition(evaluator).protected
+    # No later run could be launched from a commit that has something of its own in herdr's place.
+    patterns = (*read_definition(evaluator).protected, AGENT_FOLDER)
     found = []
     for commit in folder.commits():
         # A file is touched if it is neither as the run found it nor as the evaluator has it.
