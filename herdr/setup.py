@@ -17,8 +17,10 @@ from herdr.home import Home
 from herdr.moving import refuse_move, refuse_rename
 from herdr.repo.checks import check_git, find_root, head_commit, is_dirty, refuse
 from herdr.repo.commits import read_commit
+from herdr.repo.linked_advice import advice
 from herdr.repo.names import slug
 from herdr.repo.own import OwnRepository, own_of
+from herdr.repo.prints import carry_over
 from herdr.repo.refs import pinned
 from herdr.repo.takeover import pin
 from herdr.runtime.processes import mark
@@ -74,6 +76,7 @@ def set_up(home: Home, start: Path, environ: Mapping[str, str], *, actor: str, t
     home.ensure()
     definition = define(config, own_of(home, root, config.name), commit)
     _warn_of_edits(root, definition, tell)
+    _tell_of_links(home, root, config, tell)
     store = open_store(home.database, mode="person", actor=actor)
     try:
         metrics = _Registration(home, store, root, config, definition, commit).take_up(environ, tell)
@@ -104,6 +107,12 @@ def _warn_of_edits(root: Path, definition: Definition, tell: Tell) -> None:
     if dirty:
         differ = "differs" if len(dirty) == 1 else "differ"
         tell(f"note: {', '.join(dirty[:5])} {differ} from the last commit; scoring uses what is committed")
+
+
+def _tell_of_links(home: Home, root: Path, config: Config, tell: Tell) -> None:
+    for one in advice(root, (root, home.root), link=config.linked, shared=config.shared):
+        if one.fix or one.big:
+            tell(f"note: {one.message}" + (f"; {one.fix}" if one.fix else ""))
 
 
 class _Registration:
@@ -189,6 +198,7 @@ class _Registration:
         """Give what goes by the project's name the new one; pins stay under the old one too."""
         pins = pinned(own_of(self.home, self.root, old))
         pin(self.own, {f"{self.own.pins}{name}": commit for name, commit in pins.items()})
+        carry_over(own_of(self.home, self.root, old), self.own)
         for folder in ("workspaces", "profiles"):
             before, after = self.home.root / folder / old, self.home.root / folder / new
             if before.is_dir() and not after.exists():

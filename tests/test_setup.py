@@ -183,3 +183,34 @@ def test_where_agents_run_is_not_changed_under_them(make_repo: MakeRepo, edited:
     end(Agent, state="ended")
     init(root)
     assert rows(Project)[0].config != before
+
+
+def test_what_can_be_written_through_a_link_is_told(make_repo: MakeRepo) -> None:
+    root = make_repo(
+        {**FILES, "piloop.toml": 'link = [".venv", "data"]' + CONFIG, ".gitignore": ".venv/\ndata/\n"}
+    )
+    (root / "data").mkdir()
+    packages = root / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (root / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (packages / "proj.pth").write_text(f"{root}/src\n")
+    told: list[str] = []
+    init(root, told)
+    notes = [line for line in told if line.startswith("note: .venv")]
+    assert len(notes) == 2
+    assert "agents get a link to yours and can write to it" in notes[0]
+    assert "scored with the code of your checkout" in notes[1]
+    assert not [line for line in told if "data" in line]
+
+
+def test_the_time_of_the_set_up_is_told(make_repo: MakeRepo) -> None:
+    told: list[str] = []
+    init(make_repo({**FILES, "piloop.toml": CONFIG + '[setup]\ncommand = ["true"]\n'}), told)
+    assert any(line.startswith("[setup] took ") for line in told)
+
+
+def test_a_set_up_that_fails_registers_nothing(make_repo: MakeRepo) -> None:
+    root = make_repo({**FILES, "piloop.toml": CONFIG + '[setup]\ncommand = ["sh", "-c", "echo no; exit 3"]\n'})
+    with pytest.raises(HerdrError, match=r"\[setup\] sh -c .* exited with status 3: no"):
+        init(root)
+    assert rows(Project) == []

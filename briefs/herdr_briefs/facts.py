@@ -33,6 +33,7 @@ def values(context: BriefContext, room: Mapping[str, int]) -> dict[str, str]:
         "project": code(context.project.name),
         "worktree": code(str(context.worktree)),
         "workspace": code(str(context.workspace)) if context.workspace else "",
+        "linked": _linked(context),
         "time": _time(context.timeout),
         "protected": block("\n".join(context.protected), limit, "`protect` in piloop.toml lists them"),
         "metrics": _metrics(context),
@@ -42,6 +43,22 @@ def values(context: BriefContext, room: Mapping[str, int]) -> dict[str, str]:
         "bar_about": fenced(_about(context.bar)),
         "recent": _recent(context, room.get("recent")),
     }
+
+
+def _linked(context: BriefContext) -> str:
+    """What the paths are that came from the person's checkout, one line for each kind."""
+    words = {
+        "view": "{} not committed, a copy of your own: nobody sees what you change there, and it scores nothing.",
+        "borrowed": "{} not committed and a person's own: read it, and never change it. Your commits get no"
+        " verdict when it has changed.",
+        "shared": "{} not committed, shared with everybody, and may be written to.",
+    }
+    lines = []
+    for form, sentence in words.items():
+        paths = [code(path) for path, one in context.linked if one == form]
+        if paths:
+            lines.append("- " + sentence.format(f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'}"))
+    return "\n".join(lines)
 
 
 def _of_run(

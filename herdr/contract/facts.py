@@ -13,6 +13,7 @@ from herdr.contract.words import (
     CommentKind,
     Direction,
     IdeaStatus,
+    LinkForm,
     MetricRole,
     Origin,
     RunEnd,
@@ -224,6 +225,8 @@ class BriefContext(Struct, frozen=True, kw_only=True):
     addendum: str
     timeout: float
     max_bytes: int = 120_000
+    linked: Sequence[tuple[str, LinkForm]] = ()
+    """(path, form) of each `link` path: `view` is the agent's own, `borrowed` a person's, `shared` for all."""
 
 
 class DoctorResult(Struct, frozen=True, kw_only=True):

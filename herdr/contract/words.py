@@ -45,6 +45,7 @@ MetricRole = Literal["primary", "guardrail", "watch"]
 MeasurementPurpose = Literal["score", "earlier"]
 MeasurementState = Literal["queued", "running", "done"]
 
+LinkForm = Literal["view", "borrowed", "shared"]
 TargetKind = Literal["project", "idea", "run", "candidate", "agent", "comment"]
 CommentKind = Literal["note", "finding", "decision", "escalation"]
 

@@ -15,7 +15,7 @@ from herdr.repo.checks import path_inside
 from herdr.repo.files import delete_entry, read_file, write_file
 from herdr.repo.git import run_git
 from herdr.repo.isolated import Isolated, exclude
-from herdr.repo.linked import COPY_LIMIT, UNFINISHED, View, make_view, remove_unfinished, view_of
+from herdr.repo.linked import COPY_LIMIT, UNFINISHED, make_view, remove_unfinished, view_of
 from herdr.repo.own import OwnRepository
 from herdr.repo.prints import lend
 
@@ -68,22 +68,6 @@ def furnish(
         workspace.mkdir(parents=True, exist_ok=True)
         _link(worktree / WORKSPACE, workspace)
     return (*_copy_included(worktree, root), *_dangling(place, own))
-
-
-def views_of(root: Path, folder: Path, *, link: Sequence[str], shared: Collection[str]) -> list[View]:
-    """How each `link` path would come into a worktree; one that is missing in the checkout is left out.
-
-    Args:
-        root: the checkout.
-        folder: a folder on the file system that the worktrees are on.
-        link: paths relative to the checkout.
-        shared: those of them that are meant to be written to.
-
-    Raises:
-        HerdrError: one of them leads out of the checkout or cannot be read.
-    """
-    there = [(path, path_inside(root, path)) for path in link]
-    return [view_of(path, source, folder, write=path in shared) for path, source in there if source.exists()]
 
 
 def make_agent_folder(place: Isolated, own: OwnRepository) -> Path:

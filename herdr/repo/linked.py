@@ -70,15 +70,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     form: Form
     survey: Survey | None = None
 
-    @property
-    def why(self) -> str:
-        """Why it is only borrowed, as the end of a sentence; empty for any other form."""
-        if self.form != "borrowed" or self.survey is None:
-            return ""
-        if self.survey.environment is not None:
-            return "a virtual environment cannot be copied: its programs name the folder where it was made"
-        return f"it is larger than {COPY_LIMIT / 1e6:.0f} MB, the most that is copied"
-
 
 def view_of(path: str, source: Path, folder: Path, *, write: bool) -> View:
     """Choose how a path comes into the worktrees of a folder: the one place where that is decided.

@@ -150,6 +150,19 @@ def agree(own: OwnRepository) -> float:
     return changed_at
 
 
+def carry_over(old: OwnRepository, new: OwnRepository) -> None:
+    """Take what was agreed to along to a project's new name.
+
+    Args:
+        old: herdr's own repository under the old name.
+        new: the one under the new name.
+    """
+    ledger = _read(old)
+    if ledger.paths:
+        with repo_lock(new.path):
+            _write(new, ledger)
+
+
 def fingerprint(source: Path, known: Mapping[str, Mark] | None = None) -> dict[str, Mark]:
     """What there is below a path; nothing when it is gone.
 

@@ -353,3 +353,12 @@ def test_a_template_gets_plain_strings_only(make_context: MakeContext) -> None:
 
     found: dict[str, Any] = dict(facts.values(make_context(), {}))
     assert {type(value) for value in found.values()} == {str}
+
+
+def test_what_is_linked_and_what_may_be_changed_of_it(make_context: MakeContext) -> None:
+    linked = [("data", "view"), (".venv", "borrowed"), ("models", "borrowed"), ("cache", "shared")]
+    text = compose(make_context(linked=linked))
+    assert "- `data` is not committed, a copy of your own" in text
+    assert "- `.venv`, `models` are not committed and a person's own: read it, and never change it." in text
+    assert "- `cache` is not committed, shared with everybody, and may be written to." in text
+    assert "a person's own" not in compose(make_context(linked=[("data", "view")]))

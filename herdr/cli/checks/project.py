@@ -14,6 +14,8 @@ from herdr.errors import HerdrError
 from herdr.harness.naming import unknown_names
 from herdr.harness.registry import Harnesses
 from herdr.harness.template import CommandHarness
+from herdr.home import Home
+from herdr.repo.linked_advice import advice
 
 if TYPE_CHECKING:
     from herdr.plugins import PluginHost
@@ -28,6 +30,7 @@ def checks(host: PluginHost, environ: Mapping[str, str]) -> list[DoctorCheck]:
     """
     return [
         DoctorCheck(name=FILE_NAME, run=partial(config, environ)),
+        DoctorCheck(name="link", run=partial(linked, environ)),
         DoctorCheck(name="harnesses", run=partial(harnesses, host, environ)),
     ]
 
@@ -59,6 +62,30 @@ def config(environ: Mapping[str, str], root: Path | None) -> Results:
         said = 'runtime = "subprocess": agents run in the background, and `piloop prompt` cannot reach them'
         results.append(DoctorResult(status="ok", message=said))
     return results or ok(f"{root / FILE_NAME} is right")
+
+
+def linked(environ: Mapping[str, str], root: Path | None) -> Results:
+    """What agents get of each `link` path: a view, or what they can write to.
+
+    Args:
+        environ: herdr's own environment, which may override keys of the file.
+        root: the project's checkout; None outside of any.
+    """
+    if root is None or not (root / FILE_NAME).exists():
+        return ok("you are in no project")
+    try:
+        settings = read_config(root, environ)
+        home = Home.from_environ(environ).root
+        folders = (root, home) if home.is_dir() else (root,)
+        found = advice(root, folders, link=settings.linked, shared=settings.shared)
+    except ConfigError:
+        return ok(f"not looked at: {FILE_NAME} is wrong")
+    except HerdrError as wrong:
+        return error(wrong.message, wrong.fix or "")
+    results = [
+        DoctorResult(status="warning" if one.fix else "ok", message=one.message, fix=one.fix) for one in found
+    ]
+    return results or ok("nothing is linked")
 
 
 def harnesses(host: PluginHost, environ: Mapping[str, str], root: Path | None) -> Results:

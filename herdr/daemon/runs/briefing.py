@@ -8,7 +8,7 @@ import msgspec
 
 from herdr.config import Config
 from herdr.contract.facts import BriefContext, BriefSection, SeedInfo, SweepInfo
-from herdr.contract.words import Direction, MetricRole
+from herdr.contract.words import Direction, LinkForm, MetricRole
 from herdr.daemon.app_context import AppContext, Fleet, Work
 from herdr.errors import HerdrError
 from herdr.ops.history import pack_of
@@ -99,6 +99,7 @@ def _common(app: AppContext, fleet: Fleet, work: Work, agent: Agent) -> BriefCon
         role=agent.role,
         worktree=Path(work.worktree or fleet.root),
         workspace=app.home.workspace(fleet.name),
+        linked=[(path, _form(fleet, work, path)) for path in fleet.config.linked],
         base=candidate_info(base),
         base_metrics=_metrics(store, project, base),
         bar=candidate_info(bar_of(store, base)),
@@ -110,6 +111,13 @@ def _common(app: AppContext, fleet: Fleet, work: Work, agent: Agent) -> BriefCon
         addendum=_text(fleet.root / role.addendum) if role.addendum else "",
         timeout=role.timeout,
     )
+
+
+def _form(fleet: Fleet, work: Work, path: str) -> LinkForm:
+    """What a `link` path is in a worktree, by how it lies there."""
+    if path in fleet.config.shared:
+        return "shared"
+    return "borrowed" if work.worktree is not None and Path(work.worktree, path).is_symlink() else "view"
 
 
 def _sweep_info(store: Store, sweep: Sweep) -> SweepInfo:
