@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timezone
@@ -57,6 +59,15 @@ class Fleet:
         return table if isinstance(table, Mapping) else {}
 
 
+class CheckoutLooks:
+    """When a project's checkout was last looked at, on the monotonic clock; one look at a time."""
+
+    def __init__(self) -> None:
+        self.lock = anyio.Lock()
+        self.began = -math.inf
+        self.settings = -math.inf
+
+
 class AppContext:
     """The daemon's shared state. All of it can be built again from the store and the machine."""
 
@@ -71,6 +82,8 @@ class AppContext:
         self.files_read: dict[int, tuple[int, int]] = {}
         #: Held while fleets are opened, so that no project is opened twice.
         self.taking_in = anyio.Lock()
+        #: The looks at each project's checkout.
+        self.checkout_looks: defaultdict[int, CheckoutLooks] = defaultdict(CheckoutLooks)
         #: Set when the agents are to be ended before the daemon stops.
         self.ending = False
         #: Set when the daemon was told to stop, with or without its agents.

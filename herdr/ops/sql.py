@@ -44,6 +44,6 @@ def schema(context: Context, _request: ShowSchema) -> Schema:
     rows = context.conn.execute(
         "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
         " AND name NOT GLOB '*_fts_*'"
-        " AND name NOT IN ('why', 'requests', 'tokens', 'plugin_cursors') ORDER BY rowid"
+        " AND name NOT IN ('why', 'requests', 'tokens', 'plugin_cursors', 'checkouts') ORDER BY rowid"
     )
     return Schema(guide=GUIDE.read_text("utf-8"), tables=[f"{row[0]};" for row in rows])

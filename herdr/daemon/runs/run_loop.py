@@ -22,6 +22,7 @@ from herdr.daemon.runs.agents import (
     start_again,
     watch_one,
 )
+from herdr.daemon.runs.checkout_watch import watch_checkout
 from herdr.daemon.runs.folders import folder_of_run
 from herdr.daemon.runs.launcher import Launched, RefusedByPluginError, claim, prepare_worktree
 from herdr.daemon.runs.post_mortem import PostMortem, collect, examine
@@ -90,6 +91,7 @@ async def _prepared(app: AppContext, fleet: Fleet, run: Run) -> bool:
         except RefusedByPluginError as refusal:
             _refuse(app, run, refusal)
             return False
+    await watch_checkout(app, fleet)
     folder = folder_of_run(app, fleet, run)
     # A folder that an agent deleted is made again where the work stands.
     problems, _ = await collect(app, run, folder) if run.worktree is not None else ([], "")
@@ -220,6 +222,7 @@ async def settle(app: AppContext, fleet: Fleet, run: Run) -> None:
         fleet: the project.
         run: a run that has ended.
     """
+    await watch_checkout(app, fleet, ended=True)
     folder = folder_of_run(app, fleet, run)
     if run.branch is not None:
         await enter_commits(app, run, folder)
