@@ -55,6 +55,7 @@ def examine(home: Home, root: Path | None) -> list[Finding]:
     from herdr.cli.checks import home as of_home
     from herdr.cli.checks import machine, project
     from herdr.cli.checks import plugins as of_plugins
+    from herdr.cli.checks import repo as of_repo
     from herdr.contract.facts import DoctorCheck
     from herdr.plugins import PluginHost
 
@@ -64,7 +65,12 @@ def examine(home: Home, root: Path | None) -> list[Finding]:
     def registrar(_plugin: str) -> Callable[[DoctorCheck], None]:
         return found.append
 
-    own = [*machine.checks(os.environ), *of_home.checks(home, os.environ), *project.checks(host, os.environ)]
+    own = [
+        *machine.checks(os.environ),
+        *of_home.checks(home, os.environ),
+        *project.checks(host, os.environ),
+        *of_repo.checks(home),
+    ]
     host.setup("herdr_doctor_checks", registrar)
     checks = [*own, *found, *of_plugins.checks(host, home)]
     return [finding for check in checks for finding in _run(check, root)]

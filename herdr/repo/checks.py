@@ -109,6 +109,11 @@ def _commit(root: Path, rev: str) -> str | None:
     return done.text if done.code == 0 else None
 
 
+def hooks_folder(root: Path) -> Path:
+    """Where the hooks of the person's repo are, which run for their own commits."""
+    return root / run_git(root, "rev-parse", "--git-path", "hooks", as_user=True).text
+
+
 def too_old() -> list[str]:
     """What the git of this machine is too old for, a sentence each: herdr works, and is not as safe there."""
     said = run_git(Path("/"), "version").text

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from herdr.repo.checks import common_dir
+from herdr.repo.checks import common_dir, hooks_folder
 from herdr.repo.git import run_git
 
 #: In the git folder of herdr's own repository.
@@ -153,7 +153,7 @@ def take_snapshot(root: Path) -> Snapshot:
         shallow=_content(common / "shallow"),
         replaced=tuple(run_git(root, "for-each-ref", "refs/replace").text.splitlines()),
         grafts=(common / "info/grafts").exists(),
-        hooks=str(root / run_git(root, "rev-parse", "--git-path", "hooks", as_user=True).text),
+        hooks=str(hooks_folder(root)),
         promisor=tuple((key, value) for key, value in listed if key.endswith(".url") and key[:-4] in partial),
         remotes=tuple((key, value) for key, value in listed if REMOTES.fullmatch(key)),
     )

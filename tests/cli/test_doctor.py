@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from herdr.cli.checks import machine, project
 from herdr.cli.doctor import examine
 from herdr.home import Home
 from herdr.plugins import PluginHost
+from herdr.repo.git import Completed
 from herdr.store.connection import Store
+from herdr.store.rows import Run
 
 
 def found(root: Path | None) -> dict[str, tuple[str, str]]:
@@ -169,3 +172,52 @@ def test_harnesses_and_plugins_are_listed(project: Path, typed: Any, monkeypatch
     assert "herdr_register_harnesses" in listed
     states = {p["name"]: p["state"] for p in json.loads(typed("herdr", "plugins", "--json").out)}
     assert (states["aider"], states["claude"]) == ("blocked", "ok")
+
+
+def test_hooks_that_agents_will_not_run_are_told_with_the_key(project: Path) -> None:
+    assert found(project)["hooks"] == ("ok", "the repo has none")
+    hook = project / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    said = found(project)["hooks"][1]
+    assert (
+        said == "pre-commit will not run for the commits of agents; if they should: hooks = true in piloop.toml"
+    )
+    toml = project / "piloop.toml"
+    toml.write_text("hooks = true\n" + toml.read_text())
+    assert found(project)["hooks"][1] == "pre-commit run for the commits of agents, too (hooks = true)"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [("git version 2.43.0", "warning"), ("git version 2.43.4", "ok"), ("git version 2.47.1", "ok")],
+)
+def test_a_git_that_cannot_be_kept_from_fetching(monkeypatch: pytest.MonkeyPatch, said: str, status: str) -> None:
+    version = Completed(code=0, out=said.encode(), err="")
+    for module in ("herdr.repo.checks", "herdr.cli.checks.machine"):
+        monkeypatch.setattr(f"{module}.run_git", lambda *_args, **_more: version)
+    (result,) = machine.git()
+    assert result.status == status
+    assert said in result.message
+
+
+def test_what_other_homes_keep_in_the_repo(project: Path) -> None:
+    assert found(project)["other homes"] == ("ok", "none works in this repo")
+    git = ["git", "-C", str(project), "update-ref", "refs/piloop/0123abcd/tiny/run-1/1-x", "HEAD"]
+    subprocess.run(git, check=True)
+    (project / ".worktrees" / "run-1-x-0123abcd").mkdir(parents=True)
+    said = found(project)["other homes"][1]
+    assert "1 pin under refs/piloop/0123abcd; 1 folder in .worktrees (run-1-x-0123abcd)" in said
+    assert found(project)["run folders"][0] == "ok"
+
+
+def test_folders_that_ended_runs_left_are_for_clean(project: Path, one_run: Any, store: Store) -> None:
+    one_run()
+    folder = project / ".worktrees" / "run-1-x"
+    folder.mkdir(parents=True)
+    Run.update(store, 1, worktree=str(folder), actor="daemon")
+    assert found(project)["run folders"] == ("ok", "no ended run has left one")
+    Run.update(store, 1, state="failed", settled_at="2026-01-01T00:00:00.000Z", actor="daemon")
+    assert found(project)["run folders"] == ("warning", "1 ended run left run-1-x")
+    assert found(project)["other homes"] == ("ok", "none works in this repo")

@@ -15,7 +15,7 @@ from herdr.config import FILE_NAME, ConfigError, read_config
 from herdr.contract.facts import DoctorCheck
 from herdr.errors import HerdrError
 from herdr.mux.server import check_tmux
-from herdr.repo.checks import check_git
+from herdr.repo.checks import check_git, too_old
 from herdr.repo.git import run_git
 
 #: STRICT tables came with it.
@@ -57,8 +57,11 @@ def _in_background(root: Path, environ: Mapping[str, str]) -> bool:
 
 
 def git() -> Results:
-    """Whether git is there and new enough."""
+    """Whether git is there and new enough, also for what keeps herdr's own git from fetching."""
     check_git()
+    missing = too_old()
+    if missing:
+        return warning("; ".join(missing), "install git 2.45 or newer")
     return ok(run_git(Path("/"), "version").text)
 
 
