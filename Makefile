@@ -48,7 +48,8 @@ soak: .venv/dev
 	@FORTY_IDEAS=1 COMMENTS=200 ORDER_EXAMPLES=600 $(BIN)/pytest -q tests/daemon/test_forty_ideas.py \
 	    tests/daemon/test_many_comments.py tests/daemon/test_any_order.py
 	@CARELESS_CAMPAIGNS=500 $(BIN)/pytest -q -n $(WORKERS) tests/daemon/test_careless_agents.py
-	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py -k random
+	@STORM_KILLS=50 STORM_TMUX_KILLS=5 STORM_RUNS=20 $(BIN)/pytest -q tests/daemon/test_recovery.py \
+	    tests/daemon/test_two_homes.py -k random
 
 # Changes the rules of the campaign and of the head in over a thousand places, and sees that their tests notice each:
 # about ten minutes. `make mutants ONLY=herdr/trunk` looks at one folder or file.
