@@ -149,6 +149,7 @@ def test_a_rename_waits_for_the_runs_and_takes_pins_and_workspace_along(make_rep
     root, home = make_repo(FILES), Home.from_environ(os.environ)
     init(root)
     enter()
+    home.workspace("p").mkdir(parents=True)
     (home.workspace("p") / "data").touch()
     (root / "piloop.toml").write_text(CONFIG.replace('"p"', '"q"'))
     with pytest.raises(RefusedError, match="p cannot be renamed to q while 1 run of it is open") as caught:
