@@ -59,10 +59,14 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's two processes: the wrapper, which is the pane's, and its child, which is the harness."""
+    """An agent's two processes: the wrapper, which is the pane's, and its child, which is the harness.
+
+    `group` is the folder of the control group that the harness is in, or None, see `runtime.cgroup`.
+    """
 
     wrapper: Process
     child: Process
+    group: str | None = None
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,13 +74,14 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
 
     `error` says why it was not even started: `not_found` (with status 127); `permission`, `exec` (not a program,
     or arguments too long), `cwd`, `launch` (no usable launch file; all with 126); `record` (74, its process could
-    not be written down).
+    not be written down). `left` names what the harness left running, in words, and the wrapper had to end.
     """
 
     status: int | None = None
     signal: int | None = None
     error: str | None = None
     ended_at: float = 0.0
+    left: Sequence[str] = ()
 
 
 class Runtime(Protocol):

@@ -15,7 +15,9 @@ from herdr.errors import HerdrError, RefusedError
 from herdr.home import atomic_write, disk_error
 from herdr.runtime import wrapper
 from herdr.runtime.api import AgentProcess, Exit, LaunchRequest, Process
-from herdr.runtime.wrapper import boot_id
+from herdr.runtime.cgroup import group_for
+from herdr.runtime.kernel import boot_id
+from herdr.runtime.processes import MARK
 
 LAUNCH, TAKEN, REVOKED = "launch.json", "launch.taken", "launch.revoked"
 #: -I and -S: nothing of the user's Python can get into an agent's way, and it starts in a fifth of the time.
@@ -31,7 +33,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Where a wrapper comes from.
 
     Attributes:
-        boot: the boot in which it ran, see `wrapper.boot_id`.
+        boot: the boot in which it ran, see `kernel.boot_id`.
         parent: what had started it: the tmux server, or the daemon for one without a terminal. None when it was
             gone by then, and where the system does not say when a process started.
     """
@@ -68,6 +70,7 @@ def write_launch(request: LaunchRequest) -> None:
         "env": dict(request.env),
         "clear": list(request.clear),
         "cwd": str(request.cwd),
+        "group": group_for(request.env.get(MARK, "")),
     }
     if any((directory / name).exists() for name in (LAUNCH, TAKEN, REVOKED)):
         raise RefusedError(f"agent {request.agent_id} was launched before: {directory}", fix="start a new agent")
@@ -98,7 +101,7 @@ def read_process(state_dir: Path) -> AgentProcess | None:
     found = _read(state_dir / "pid.json", _PidFile)
     if found is None or found.boot != boot_id():
         return None
-    return AgentProcess(wrapper=found.wrapper, child=found.child)
+    return AgentProcess(wrapper=found.wrapper, child=found.child, group=found.group)
 
 
 def read_origin(state_dir: Path) -> Origin | None:

@@ -7,9 +7,9 @@ from typing import Literal
 
 import anyio
 
+from herdr.runtime.kernel import boot_id
 from herdr.runtime.launchfile import Origin, read_origin
 from herdr.runtime.processes import alive
-from herdr.runtime.wrapper import boot_id
 
 #: `wrapper_killed`: it alone, by its agent or by a person; what had started it lives on. `server_gone`: with the
 #: tmux server, or the daemon, that had started it. `rebooted`: with the machine.

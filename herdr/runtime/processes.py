@@ -6,23 +6,20 @@ A process is never recognised by its name or by its pid alone.
 from __future__ import annotations
 
 import os
-import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 import msgspec
 
 from herdr.home import Home
 from herdr.runtime.api import Process
-from herdr.runtime.wrapper import start_time
+from herdr.runtime.kernel import LINUX, start_time, started_at, stat_fields
 
 #: The variable that every process of an agent inherits; its value is `mark(...)`.
 MARK = "HERDR_AGENT"
-LINUX = sys.platform == "linux"
 #: Seconds by which two readings of one start may differ. Elsewhere the wrapper has only the time of day.
 TOLERANCE = 0.005 if LINUX else 1.0
-CLOCK_TICK = os.sysconf("SC_CLK_TCK")
 #: Bits of a process's flags in /proc/<pid>/stat, from the kernel's `include/linux/sched.h`.
 PF_FORKNOEXEC, PF_KTHREAD = 0x00000040, 0x00200000
 
@@ -70,7 +67,13 @@ def snapshot() -> ProcessMap:
     return ProcessMap(found=found, children=children)
 
 
-def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) -> set[Process]:
+def belongs(
+    processes: ProcessMap,
+    agent: str,
+    roots: Iterable[Process] = (),
+    above: Iterable[Process] = (),
+    inside: Iterable[int] = (),
+) -> set[Process]:
     """The live processes of one agent: those that carry its mark, the roots, and all that descend from them.
 
     What carries another agent's mark belongs to that agent. The calling process and its ancestors belong to none:
@@ -81,21 +84,35 @@ def belongs(processes: ProcessMap, agent: str, roots: Iterable[Process] = ()) ->
         processes: one scan; serves all agents of a tick.
         agent: the agent's `mark`.
         roots: processes known to be the agent's, such as the harness; dead ones are passed over.
+        above: processes that are not the agent's, but below which nothing else is, as its wrapper: what descends
+            from these is the agent's whatever mark it carries.
+        inside: the pids in its control group, which are the agent's as well.
     """
     found = processes.found
-    # Most processes of the machine have no mark, which is "" here: an agent without a mark must not get them all.
+    # Most processes of the machine have no mark; "" must never come to mean them.
     todo = [pid for pid, one in found.items() if agent and one.mark == agent]
     todo += [root.pid for root in roots if _same(found.get(root.pid), root)]
+    holders = [one.pid for one in above if _same(found.get(one.pid), one)]
     caller = os.getpid()
-    seen = {*_ancestry(processes, caller)}
-    seen |= {pid for pid in processes.children.get(caller, ()) if found[pid].forked}
-    members = set()
+    nobodys = {*_ancestry(processes, caller), *holders}
+    nobodys |= {pid for pid in processes.children.get(caller, ()) if found[pid].forked}
+    certain = [child for pid in holders for child in processes.children.get(pid, ())]
+    certain += [pid for pid in inside if pid in found]
+    surely = _descend(processes, certain, nobodys)
+    members = _descend(processes, todo, {*nobodys, *surely}, ("", agent))
+    return {found[pid].process for pid in surely | members}
+
+
+def _descend(
+    processes: ProcessMap, pids: Iterable[int], without: Set[int], marks: Container[str] | None = None
+) -> set[int]:
+    """These processes and their descendants; only what carries one of the marks, unless that is None."""
+    todo, members = list(pids), set[int]()
     while todo:
         pid = todo.pop()
-        if pid in seen or found[pid].mark not in ("", agent):
+        if pid in members or pid in without or (marks is not None and processes.found[pid].mark not in marks):
             continue
-        seen.add(pid)
-        members.add(found[pid].process)
+        members.add(pid)
         todo += processes.children.get(pid, ())
     return members
 
@@ -123,13 +140,10 @@ def _scan_proc() -> Iterator[ScannedProcess]:
 
 
 def _look_in_proc(entry: Path) -> ScannedProcess | None:
-    try:
-        fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
+    fields = stat_fields(int(entry.name))
+    if fields is None:
         return None
-    if fields[0] in b"ZX":
-        return None
-    process = Process(pid=int(entry.name), started=int(fields[19]) / CLOCK_TICK)
+    process = Process(pid=int(entry.name), started=started_at(fields))
     parent, flags = int(fields[1]), int(fields[6])
     if flags & PF_KTHREAD:
         return ScannedProcess(process=process, parent=parent, mark="")

@@ -7,6 +7,9 @@ depends on nothing but the standard library. Files of the state directory that i
   agent is started twice. It is emptied as soon as it is read, because it holds secrets.
 - `pid.json`, which processes these are, is there before the harness runs its first instruction.
 - `exit.json`, how the harness ended, is on disk before the wrapper ends.
+
+It adopts what is orphaned below it. When the harness has ended it ends what that left behind, which may have left
+its session, its environment and its parent.
 """
 
 # Importing pathlib would take longer than all that happens here.
@@ -20,9 +23,16 @@ import signal
 import sys
 import time
 
+if __name__ == "__main__":  # by path and without a site: after the standard library, so that it hides nothing
+    sys.path.append(__file__.rpartition("/herdr/runtime/")[0])
+
+from herdr.runtime import cgroup
+from herdr.runtime.kernel import adopt_orphans, boot_id, start_time
+from herdr.runtime.subreaper import end_below
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # at run time importing typing would be a tenth of the start
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, NoReturn
 
 NOTHING_TO_START = 75
@@ -45,6 +55,8 @@ NEVER_PASSED = ("TMUX", "TMUX_PANE", "WINDOWID", "LINES", "COLUMNS", "OLDPWD")
 
 #: Seconds before a stopped harness is resumed: it bounds the loop of one that stops itself again.
 RESUME_PAUSE = 0.5
+#: Seconds that what a harness leaves behind has to end by itself.
+GRACE = 5.0
 
 
 def write_json(path: str, data: object, *, sync: bool = False) -> None:
@@ -56,25 +68,6 @@ def write_json(path: str, data: object, *, sync: bool = False) -> None:
         if sync:
             os.fsync(file.fileno())
     os.replace(half, path)
-
-
-def boot_id() -> str:
-    """A word that changes with every boot, or "" where the system has none."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def start_time(pid: int) -> float | None:
-    """When a live process started: seconds since boot from /proc, which no clock change moves; else None."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in b"ZX" else int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def claim(directory: str) -> dict[str, Any] | None:
@@ -181,7 +174,9 @@ class Child:
     def wait(self) -> tuple[int | None, int | None]:
         """Its exit status or the signal that ended it. One that stops is resumed: no shell is there to do it."""
         while True:
-            _, status = os.waitpid(self.pid, os.WUNTRACED)
+            pid, status = os.waitpid(-1, os.WUNTRACED)
+            if pid != self.pid:
+                continue  # an orphan that we adopted
             if not os.WIFSTOPPED(status):
                 break
             time.sleep(RESUME_PAUSE)
@@ -204,7 +199,14 @@ def say(text: str) -> None:
         return
 
 
-def record_exit(directory: str, status: int | None, number: int | None, error: str | None) -> int:
+def record_exit(
+    directory: str,
+    status: int | None,
+    number: int | None,
+    error: str | None,
+    ended_at: float | None = None,
+    left: Sequence[str] = (),
+) -> int:
     """Write `exit.json`; returns what the wrapper exits with.
 
     Args:
@@ -212,13 +214,33 @@ def record_exit(directory: str, status: int | None, number: int | None, error: s
         status: the exit status, or None when a signal ended it.
         number: that signal, or None.
         error: why it was not even started, see `runtime.api.Exit`; None when it was.
+        ended_at: when it ended; now when None.
+        left: what it left running, and had to be ended.
     """
-    data = {"status": status, "signal": number, "error": error, "ended_at": time.time()}
+    ended = time.time() if ended_at is None else ended_at
+    data = {"status": status, "signal": number, "error": error, "left": left, "ended_at": ended}
     try:
         write_json(f"{directory}/exit.json", data, sync=True)
     except OSError as problem:
         say(f"cannot record the exit in {directory}: {problem}")
     return status if status is not None else 128 + (number or 0)
+
+
+def record_end(directory: str, status: int | None, number: int | None, group: str | None) -> int:
+    """Write `exit.json` and end what the harness left; returns what the wrapper exits with.
+
+    First it is written down how the harness ended, which must not be lost if we are killed meanwhile.
+
+    Args:
+        directory: the agent's state directory.
+        status: the harness's exit status, or None when a signal ended it.
+        number: that signal, or None.
+        group: the folder of its control group, or None.
+    """
+    ended_at = time.time()
+    result = record_exit(directory, status, number, None, ended_at)
+    left = end_below(GRACE, group)
+    return record_exit(directory, status, number, None, ended_at, left) if left else result
 
 
 def run(agent: str, directory: str) -> int:
@@ -244,8 +266,11 @@ def run(agent: str, directory: str) -> int:
         say(f"cannot work in {cwd}: {problem.strerror}")
         return record_exit(directory, CANNOT_START, None, "cwd")
     child = Child(argv, env)
+    adopt_orphans()
+    group = launch.get("group")
+    group = group if cgroup.enter(group, child.pid) else None
     try:
-        write_json(f"{directory}/pid.json", processes(child))
+        write_json(f"{directory}/pid.json", {**processes(child), "group": group})
     except OSError as problem:
         child.abandon()
         say(f"agent {agent} was not started, because its process cannot be recorded in {directory}: {problem}")
@@ -254,7 +279,8 @@ def run(agent: str, directory: str) -> int:
     problem_number = child.release()
     status, number = child.wait()
     if not problem_number:
-        return record_exit(directory, status, number, None)
+        return record_end(directory, status, number, group)
+    end_below(0, group)
     say(f"cannot start {program}: {os.strerror(problem_number)}")
     return record_exit(directory, *start_failure(problem_number))
 
@@ -280,5 +306,6 @@ def start_failure(number: int) -> tuple[int, None, str]:
 
 
 if __name__ == "__main__":
+    sys.path.pop()
     options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
     sys.exit(run(options["--agent"], options["--dir"]))

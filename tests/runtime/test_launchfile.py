@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from herdr.errors import HerdrError, RefusedError
-from herdr.runtime import wrapper
+from herdr.runtime import kernel, wrapper
 from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, write_launch
 
 ARGV = [sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__]
@@ -114,9 +114,9 @@ def test_files_that_cannot_be_read_are_no_answer(tmp_path: Path, content: Any) -
 
 
 def test_a_process_of_an_earlier_boot_is_none(tmp_path: Path) -> None:
-    process = {"pid": os.getpid(), "started": wrapper.start_time(os.getpid())}
+    process = {"pid": os.getpid(), "started": kernel.start_time(os.getpid())}
     (tmp_path / "pid.json").write_text(
-        json.dumps({"boot": wrapper.boot_id(), "wrapper": process, "child": process})
+        json.dumps({"boot": kernel.boot_id(), "wrapper": process, "child": process})
     )
     assert read_process(tmp_path) is not None
     (tmp_path / "pid.json").write_text(json.dumps({"boot": "another", "wrapper": process, "child": process}))

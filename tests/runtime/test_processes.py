@@ -17,8 +17,9 @@ import pytest
 from herdr.home import Home
 from herdr.runtime.api import Process
 from herdr.runtime.ending import end_agent, end_tree, end_tree_in_thread, wait_end
+from herdr.runtime.kernel import LINUX
 from herdr.runtime.launchfile import read_exit, read_process, revoke_launch, write_launch
-from herdr.runtime.processes import LINUX, MARK, ProcessMap, alive, belongs, mark, snapshot
+from herdr.runtime.processes import MARK, ProcessMap, alive, belongs, mark, snapshot
 
 
 @pytest.fixture
