@@ -8,21 +8,24 @@ what herdr starts has a mark in its environment, and an agent's first process is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from herdr.errors import RefusedError
 from herdr.home import Home
-from herdr.runtime import wrapper
+from herdr.runtime import guard, wrapper
 from herdr.runtime.processes import MARK
 
 #: Variables that only processes of agents and of scorings have.
 SIGNS = (MARK, "PILOOP_ACTOR")
 FIX = "an agent calls piloop from its own shell; a person uses a shell that no agent has started"
-#: How the path of the program ends that starts an agent, and a word that follows it.
-WRAPPER, WRAPPER_OPTION = b"/runtime/" + os.fsencode(Path(wrapper.__file__).name), b"--agent"
+#: How the paths of the programs end that start agents and scorings, and a word that follows each.
+STARTERS = {
+    b"/runtime/" + os.fsencode(Path(wrapper.__file__).name): b"--agent",
+    b"/runtime/" + os.fsencode(Path(guard.__file__).name): b"--report",
+}
 PROC = Path("/proc")
 
 
@@ -63,9 +66,13 @@ def agents_sign(environ: Mapping[str, str]) -> str | None:
         for name in SIGNS:
             if b"\0" + name.encode() + b"=" in b"\0" + process.environ:
                 return f"process {process.pid}, from which it was started, has {name}"
-        if WRAPPER_OPTION in process.argv and any(word.endswith(WRAPPER) for word in process.argv):
+        if _starts_agents(process.argv):
             return f"process {process.pid}, from which it was started, is what herdr starts agents by"
     return None
+
+
+def _starts_agents(argv: Sequence[bytes]) -> bool:
+    return any(option in argv and any(word.endswith(path) for word in argv) for path, option in STARTERS.items())
 
 
 def refuse_place(home: Home, folder: Path, what: str) -> None:

@@ -54,7 +54,6 @@ class Careless:
     def start(self) -> None:
         """Register, and let the careless agents begin."""
         env = {"CARELESS_MARK": self.mark, "CARELESS_LOGS": str(self.logs)}
-        env["CARELESS_BARE"] = os.environ.get("CARELESS_BARE", "")
         table = ", ".join(f"{name} = {json.dumps(text)}" for name, text in env.items())
         command = json.dumps([sys.executable, str(AGENT), "{brief}"])
         self.campaign.configure(timeout=25, slots=2, top="attempts = 1")

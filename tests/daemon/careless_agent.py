@@ -22,7 +22,7 @@ from pathlib import Path
 MARK = os.environ["CARELESS_MARK"]
 LOGS = Path(os.environ["CARELESS_LOGS"])
 #: How a child that outlives the agent loses its environment.
-BARE = "env -i" if os.environ.get("CARELESS_BARE") else ""
+BARE = "env -i"
 #: Seconds that one act may take, and that a process lives which outlives its agent.
 ACT, OUTLIVES = 4.0, 60
 #: Seconds of a pause: what HEAD or a branch holds for one second has to be scored.

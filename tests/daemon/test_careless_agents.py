@@ -1,8 +1,7 @@
 """Agents that do anything at all in their folder and their repository hurt nothing but their own run.
 
 `CARELESS_SEED=12 pytest -rP tests/daemon/test_careless_agents.py` does campaign 12 again and shows what was done;
-`CARELESS_SEED=1,2` both, `CARELESS_CAMPAIGNS=500` so many. With `CARELESS_BARE=1` the processes that outlive
-an agent have lost their environment, too.
+`CARELESS_SEED=1,2` both, `CARELESS_CAMPAIGNS=500` so many.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from herdr.ops.client import DirectClient, MailboxClient, connect
 from herdr.ops.idea.filing import AddIdea
 from herdr.ops.idea.reading import ListIdeas
 from herdr.ops.sql import RunStatement
-from herdr.runtime import wrapper
+from herdr.runtime import guard, wrapper
 from herdr.store.rows import Run
 
 SIGN = "import os; from herdr.ops.caller import agents_sign; print(agents_sign(os.environ))"
@@ -55,19 +55,21 @@ def test_a_mark_of_an_ancestor_is_seen(tmp_path: Path, name: str, line: str) -> 
 
 
 @LINUX
-def test_who_was_started_by_the_wrapper_is_an_agents(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("starter", "option"), [(wrapper, "--agent"), (guard, "--report")])
+def test_who_was_started_by_what_starts_agents_is_an_agents(tmp_path: Path, starter: Any, option: Any) -> None:
     # Stands in for the wrapper: the path of its program and its words are what it is known by.
-    program = tmp_path / "runtime" / Path(wrapper.__file__).name
+    program = tmp_path / "runtime" / Path(starter.__file__).name
     program.parent.mkdir()
     program.write_text(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {SIGN!r}], env={{}})\n")
-    argv = [sys.executable, str(program), "--agent", "1", "--dir", str(tmp_path)]
+    argv = [sys.executable, str(program), option, "1", "--dir", str(tmp_path)]
     assert said(argv).endswith("is what herdr starts agents by")
     assert said([sys.executable, str(program)]) == "None"
 
 
 @LINUX
-def test_the_wrapper_is_known_by_its_real_path() -> None:
-    assert os.fsencode(wrapper.__file__).endswith(caller.WRAPPER)
+def test_what_starts_agents_is_known_by_its_real_path() -> None:
+    for program in (wrapper, guard):
+        assert any(str(program.__file__).encode().endswith(path) for path in caller.STARTERS)
 
 
 def test_an_agent_without_a_token_is_refused_whatever_it_asks(campaign: Any) -> None:

@@ -18,7 +18,7 @@ from herdr.daemon.runs.taking_over import take_over_at_work
 from herdr.harness.screen import ScreenReading, read_output, read_screen
 from herdr.mux.screen import Screen
 from herdr.runtime.api import AgentProcess, Exit, Process
-from herdr.runtime.ending import end_tree_in_thread, wait_end
+from herdr.runtime.ending import end_agent, end_tree_in_thread, wait_end
 from herdr.runtime.launchfile import read_exit, read_process
 from herdr.runtime.loss import lost_how
 from herdr.runtime.processes import alive, belongs, mark, snapshot
@@ -304,12 +304,11 @@ class Supervisor:
         return Ending(exit=left, hint=reading.cause, detail=reading.evidence if tells else "")
 
     async def _end_processes(self) -> None:
-        roots = (self._processes.child,) if self._processes is not None else ()
         with anyio.CancelScope(shield=True):
-            await end_tree_in_thread(self._mark, roots, grace=GRACE)
-            if self._processes is not None and not self._over.is_set():
-                with anyio.move_on_after(GRACE):
-                    await wait_end(self._processes.wrapper)
+            if self._processes is None:
+                await end_tree_in_thread(self._mark, grace=GRACE)
+            else:
+                await end_agent(self._mark, self._context.state_dir, grace=GRACE)
 
     # --- small things -------------------------------------------------------------------------------------------
 
