@@ -216,6 +216,7 @@ def test_what_killed_attempts_left_goes_and_that_of_others_stays(job: MakeJob) -
     assert [path.name for path in wanted.folder.parent.iterdir()] == ["17-0123abcd"]
 
 
+@pytest.mark.timeout(240)
 def test_what_is_written_while_a_folder_is_removed_is_in_no_ones_way(job: MakeJob) -> None:
     wanted = job("print('METRIC m=1')")
     wanted.folder.parent.mkdir()
