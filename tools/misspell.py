@@ -45,7 +45,7 @@ PLANTS = (
     Plant("an answer's field (watch)", "herdr/watch/header.py", ".state_reason", ".state_reasn"),
     Plant("an answer's field (demo)", "herdr/demo/closing.py", ".subject", ".subjct"),
     Plant("a word of a vocabulary (daemon)", f"{DAEMON}/runs/run_loop.py", '"parked"', '"parkd"'),
-    Plant("a word of a vocabulary (cli)", f"{CLI}/doctor.py", '== "error"', '== "eror"'),
+    Plant("a word of a vocabulary (cli)", f"{CLI}/status.py", '"subprocess"', '"subproces"'),
     Plant(
         "a kind of event (ops)", "herdr/ops/orchestrator.py", '"orchestrator.revoked"', '"orchestrator.revokt"'
     ),
